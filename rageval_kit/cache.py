@@ -1,6 +1,6 @@
-"""Keep search results in SQLite, under a key that nothing stale can have.
+"""Keep search results and answers in SQLite, under a key that nothing stale can have.
 
-The key is the query's text and the fingerprint of the index that was searched: its vectors, its
+The key of a result is the query's text and the fingerprint of the index that was searched: its vectors, its
 documents and its embedding model. After any change the old entries simply have another key.
 """
 
@@ -14,30 +14,33 @@ from typing import TypeAlias
 Ranking: TypeAlias = list[tuple[int, float]]  # (position in the index, score), best first
 
 _VERSION = 1
-_SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS indexes (fingerprint TEXT PRIMARY KEY, embeddings TEXT);
-CREATE TABLE IF NOT EXISTS documents (
-    fingerprint TEXT, doc_id TEXT, text_hash TEXT, PRIMARY KEY (fingerprint, doc_id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rankings (
-    fingerprint TEXT, question TEXT, k INTEGER, ranking TEXT, PRIMARY KEY (fingerprint, question));
-CREATE TABLE IF NOT EXISTS embeddings (settings TEXT PRIMARY KEY, embeds_queries_alike INTEGER);
-PRAGMA user_version = {_VERSION};
-"""
+_SCHEMA = (
+    "CREATE TABLE indexes (fingerprint TEXT PRIMARY KEY, embeddings TEXT)",
+    "CREATE TABLE documents (fingerprint TEXT, doc_id TEXT, text_hash TEXT, PRIMARY KEY (fingerprint, doc_id))",
+    "CREATE TABLE rankings "
+    "(fingerprint TEXT, question TEXT, k INTEGER, ranking TEXT, PRIMARY KEY (question, fingerprint))",
+    "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT)",
+    "CREATE TABLE embeddings (settings TEXT PRIMARY KEY, embeds_queries_alike INTEGER)",
+    f"PRAGMA user_version = {_VERSION}",
+)
 
 
-class SearchCache:
-    """Rankings by index fingerprint and question, in a file or (``":memory:"``) for the session."""
+class Cache:
+    """Rankings by index fingerprint and question, and answers, in a file or (``":memory:"``) for the session."""
 
     def __init__(self, path: str | Path) -> None:
         # Autocommit: every batch is one explicit transaction, so a kernel that dies loses that batch only.
         # The timeout lets two notebooks write to one file in turn.
         self._db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables and version != _VERSION:
-            raise ValueError(f"{path} is an SQLite file, but not a search cache of this version. Give another path.")
-        if not tables:
-            self._db.executescript(_SCHEMA)
+        with self._transaction():
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if tables and version != _VERSION:
+                raise ValueError(
+                    f"{path} is an SQLite file, but not a search cache of this version. Give another path."
+                )
+            for statement in () if tables else _SCHEMA:
+                self._db.execute(statement)
 
     def close(self) -> None:
         """Close the file."""
@@ -99,6 +102,15 @@ class SearchCache:
         """Keep that answer, so that the model is asked only once."""
         self._db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", (settings, int(alike)))
 
+    def answer(self, key: str) -> str | None:
+        """Return the answer that was kept under this key; None if there is none."""
+        row = self._db.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def keep_answer(self, key: str, answer: str) -> None:
+        """Keep one finished answer at once."""
+        self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, answer))
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
@@ -110,11 +122,11 @@ class SearchCache:
         self._db.execute("COMMIT")
 
 
-_session: SearchCache | None = None
+_session: Cache | None = None
 
 
 @contextmanager
-def open_cache(path: str | Path | None) -> Iterator[SearchCache]:
+def open_cache(path: str | Path | None) -> Iterator[Cache]:
     """Open the cache file, made if it is not there; None is a cache in memory that lasts as long as Python.
 
     Raises:
@@ -122,17 +134,21 @@ def open_cache(path: str | Path | None) -> Iterator[SearchCache]:
     """
     if path is None:
         global _session
-        _session = _session or SearchCache(":memory:")
+        _session = _session or Cache(":memory:")
         yield _session
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        cache = SearchCache(path)
-    except (sqlite3.DatabaseError, OSError) as error:
+        cache = Cache(path)
+        try:
+            yield cache
+        finally:
+            cache.close()
+    except sqlite3.OperationalError as error:
+        raise ValueError(
+            f"{path} cannot be used as a search cache now ({error}). Is another session writing to it?"
+        ) from error
+    except sqlite3.DatabaseError as error:
         raise ValueError(
             f"{path} cannot be used as a search cache ({error}). Delete the file or give another path."
         ) from error
-    try:
-        yield cache
-    finally:
-        cache.close()

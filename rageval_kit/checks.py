@@ -2,9 +2,11 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def as_cutoff(k: Any, name: str = "k") -> int:
@@ -26,6 +28,34 @@ def name_some(values: Sequence[Any]) -> str:
     """
     shown = ", ".join(map(str, values[:5]))
     return shown if len(values) <= 5 else f"{shown} and {len(values) - 5:,} more"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of "document" or "query".
+
+    >>> plural("document"), plural("query")
+    ('documents', 'queries')
+    """
+    return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+
+
+def count(number: int, noun: str) -> str:
+    """Return the number and the noun in its form.
+
+    >>> count(1, "query"), count(1200, "query")
+    ('1 query', '1,200 queries')
+    """
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def show_progress(steps: Sequence[T], what: str, unit: str) -> Iterable[T]:
+    """Go through the steps with a progress bar, which appears only for work of several steps and seconds."""
+    if len(steps) < 2:
+        return steps
+    from tqdm.auto import tqdm
+
+    bar: Iterable[T] = tqdm(steps, desc=what, unit=unit, delay=3, leave=False)
+    return bar
 
 
 def warn_user(message: str) -> None:

@@ -6,6 +6,7 @@ here are a convenience, and the first two run without a network or a key.
 
 import os
 import re
+import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 DEFAULT_EMBEDDINGS = "use-multilingual"
-_NAMES = (DEFAULT_EMBEDDINGS, "chars", "openai:text-embedding-3-small")
+_NAMES = (DEFAULT_EMBEDDINGS, "chars", "minilm", "openai:text-embedding-3-small")
 
 
 def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
@@ -25,6 +26,7 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
             * ``"use-multilingual"``: universal-sentence-encoder-multilingual, 512 dimensions, length
               1, Korean and English in one space, offline;
             * ``"chars"``: hashed character n-grams, a lexical baseline for any language, offline;
+            * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra minilm;
             * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol (OPENAI_BASE_URL);
             * ``"PROVIDER:MODEL"``: whatever LangChain's ``init_embeddings`` knows.
 
@@ -43,6 +45,10 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
         from rageval_kit.local_embeddings import CharacterEmbeddings
 
         return CharacterEmbeddings()
+    if name == "minilm":
+        from rageval_kit.local_embeddings import MiniLMEmbeddings
+
+        return MiniLMEmbeddings()
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         near = get_close_matches(name, _NAMES, n=1)
@@ -55,8 +61,11 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
     from langchain_classic.embeddings import init_embeddings
     from langchain_core.embeddings import Embeddings
 
-    # With a provider given it is never the Runnable of its type hint.
-    return cast(Embeddings, init_embeddings(model, provider=provider))
+    with warnings.catch_warnings():
+        # It advises the package langchain, which brings an agent framework for this one function.
+        warnings.filterwarnings("ignore", message=".*init_embeddings.* was deprecated")
+        # With a provider given it is never the Runnable of its type hint.
+        return cast(Embeddings, init_embeddings(model, provider=provider))
 
 
 def _openai_embeddings(name: str, model: str) -> "Embeddings":
@@ -90,12 +99,22 @@ def embeddings_settings(embeddings: object) -> dict[str, Any]:
     the index. Keys and secrets are left out, and so is what only steers the requests.
     """
     fields = getattr(type(embeddings), "model_fields", None) or getattr(embeddings, "__dict__", {})
-    settings = {field: getattr(embeddings, field, None) for field in fields if not field.startswith("_")}
-    return {
-        field: value
-        for field, value in settings.items()
-        if isinstance(value, (str, int, float, list, dict)) and not _NO_EFFECT.search(field)
-    }
+    return _plain({field: getattr(embeddings, field, None) for field in fields if not field.startswith("_")})
 
 
-_NO_EFFECT = re.compile("key|token|secret|password|retr|timeout|progress|chunk_size|batch_size|headers|client")
+def _plain(settings: dict[Any, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for field, value in settings.items():
+        if _NO_EFFECT.search(str(field)):
+            continue
+        if isinstance(value, dict):
+            plain[str(field)] = _plain(value)
+        elif isinstance(value, (str, int, float, list, tuple)):
+            plain[str(field)] = value
+    return plain
+
+
+_NO_EFFECT = re.compile(
+    "key|token|secret|password|credential|auth|header|retry|retries|timeout|progress|chunk_size|batch_size",
+    re.IGNORECASE,
+)

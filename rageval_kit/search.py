@@ -6,6 +6,7 @@ cached. Any other vector store or retriever is asked query by query, in its own 
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from rageval_kit.cache import Ranking, SearchCache, open_cache
-from rageval_kit.checks import as_cutoff, name_some, warn_user
-from rageval_kit.dataset import Records, as_records
+from rageval_kit.cache import Cache, Ranking, open_cache
+from rageval_kit.checks import as_cutoff, count, name_some, show_progress, warn_user
 from rageval_kit.embeddings import embeddings_name, embeddings_settings
+from rageval_kit.records import Records, as_records
 from rageval_kit.vectorstore import stored_documents
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ Hit: TypeAlias = dict[str, Any]
 
 _BATCH = 256  # queries embedded, searched and stored together
 _SPARE = 16  # hits fetched beyond k, to see where a tie ends
-_DECIMALS = 5  # of a score between vectors of length 1; the float noise is below 1e-6
+# What LangChain makes up where no id is given.
+_RANDOM_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ALIKE = 0.9999  # cosine of one text embedded twice: services give not quite the same numbers each time
+_NOISE = 2e-6  # between equal scores of vectors of length 1, twice what was seen; it grows with the squared length
 
 
 class Results(dict[str, list[Hit]]):
@@ -67,9 +71,10 @@ class Results(dict[str, list[Hit]]):
 
     def __repr__(self) -> str:
         direction = {True: ", lower is better", False: ", higher is better", None: ""}[self.lower_is_better]
+        score = f"score: {self.score_name}{direction}" if self.score_name else "no scores"
         changed = f"; {self.changed}" if self.changed else ""
         return (
-            f"Results of {len(self)} queries, k={self.k}; score: {self.score_name}{direction}; "
+            f"Results of {count(len(self), 'query')}, k={self.k}; {score}; "
             f"{self.searched} searched, {self.cached} from the cache{changed}"
         )
 
@@ -80,7 +85,9 @@ class Results(dict[str, list[Hit]]):
             for query_id, hits in self.items()
             for rank, hit in enumerate(hits, start=1)
         ]
-        return pd.DataFrame(rows, columns=["query_id", "rank", "doc_id", "title", "score"])
+        table = pd.DataFrame(rows, columns=["query_id", "rank", "doc_id", "title", "score"])
+        table.attrs = {"lower_is_better": self.lower_is_better, "index": self.index}
+        return table
 
 
 def search_all(vectorstore: Any, all_qa: Records, k: int, cache: str | Path | None = None) -> Results:
@@ -145,16 +152,18 @@ def _questions(all_qa: Records) -> dict[str, str]:
     return questions
 
 
-def _as_hit(document: "Document", score: float | None) -> Hit:
+def as_hit(document: "Document", score: float | None) -> Hit:
+    """Return a LangChain document as a hit: its doc_id, title and content, and its score where there is one."""
     doc_id = document.metadata.get("doc_id", document.id)
-    if not isinstance(doc_id, str):
+    if not isinstance(doc_id, str) or (doc_id == document.id and _RANDOM_ID.fullmatch(doc_id)):
         raise ValueError(
             f"A document of the store has no doc_id (metadata: {', '.join(document.metadata) or 'none'}; "
             f"id: {document.id!r}). "
             'Give every document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
         )
     title = document.metadata.get("title") or ""
-    content = document.page_content.removeprefix(f"{title}\n")
+    first_line, _, rest = document.page_content.partition("\n")
+    content = rest if title and first_line == title else document.page_content
     hit: Hit = {"doc_id": doc_id, "title": title, "content": content}
     return hit if score is None else hit | {"score": score}
 
@@ -174,7 +183,10 @@ class _FaissIndex:
 
     @cached_property
     def text_hashes(self) -> dict[str, str]:
-        return {str(document.id): _hash(document.model_dump_json()) for document in self.documents}
+        return {
+            str(document.id): _hash(document.page_content, json.dumps(document.metadata, default=str))
+            for document in self.documents
+        }
 
     @cached_property
     def model(self) -> str:
@@ -214,6 +226,8 @@ def _hash(*parts: str | bytes) -> str:
 
 
 def _search_faiss(index: _FaissIndex, questions: Mapping[str, str], k: int, cache: str | Path | None) -> Results:
+    if not index.documents:
+        raise ValueError("The vectorstore holds no document (were all deleted?): add documents, or build it anew.")
     texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
     with open_cache(cache) as stored:
         rankings = stored.rankings(index.fingerprint, texts, k)
@@ -226,35 +240,33 @@ def _search_faiss(index: _FaissIndex, questions: Mapping[str, str], k: int, cach
             stored.store(index.fingerprint, found, k)
             rankings |= found
     hits = {
-        query_id: [_as_hit(index.documents[position], score) for position, score in rankings[question]]
+        query_id: [as_hit(index.documents[position], score) for position, score in rankings[question]]
         for query_id, question in questions.items()
     }
-    searched = sum(question in set(missing) for question in questions.values())
+    anew = set(missing)
+    searched = sum(question in anew for question in questions.values())
     return Results(hits, k, index.score_name, not index.higher_is_better, index.fingerprint, searched, changed)
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
-    from tqdm.auto import tqdm
-
-    for start in tqdm(range(0, len(texts), _BATCH), desc="searching", unit="batch", delay=3, leave=False):
+    for start in show_progress(range(0, len(texts), _BATCH), "searching", "batch"):
         yield texts[start : start + _BATCH]
 
 
-def _embed_queries(index: _FaissIndex, texts: list[str], stored: SearchCache) -> np.ndarray:
+def _embed_queries(index: _FaissIndex, texts: list[str], stored: Cache) -> np.ndarray:
     """Embed the queries as one batch, or one by one if the model embeds a query unlike a document."""
-    embeddings = index.store.embeddings
+    embeddings, width = index.store.embeddings, index.store.index.d
     alike = stored.embeds_queries_alike(index.model)
     if len(texts) == 1 or alike is False:
-        vectors = np.asarray([embeddings.embed_query(text) for text in texts], dtype=np.float32)
-    else:
-        vectors = np.asarray(embeddings.embed_documents(texts), dtype=np.float32)
-        if alike is None:
-            first = np.asarray(embeddings.embed_query(texts[0]), dtype=np.float32)
-            alike = _cosine(first, vectors[0]) > 0.9999
-            stored.remember_queries_alike(index.model, alike)
-            if not alike:
-                vectors = np.asarray([first, *(embeddings.embed_query(text) for text in texts[1:])], dtype=np.float32)
-    _refuse_bad_queries(vectors, texts, index.store.index.d)
+        return _as_vectors([embeddings.embed_query(text) for text in texts], texts, width)
+    vectors = _as_vectors(embeddings.embed_documents(texts), texts, width)
+    if alike is None:
+        first = embeddings.embed_query(texts[0])
+        alike = _cosine(_as_vectors([first], texts[:1], width)[0], vectors[0]) > _ALIKE
+        stored.remember_queries_alike(index.model, alike)
+        if not alike:
+            others = [embeddings.embed_query(text) for text in texts[1:]]
+            vectors = _as_vectors([first, *others], texts, width)
     return vectors
 
 
@@ -262,10 +274,13 @@ def _cosine(one: np.ndarray, other: np.ndarray) -> float:
     return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other) or 1.0))
 
 
-def _refuse_bad_queries(vectors: np.ndarray, texts: Sequence[str], width: int) -> None:
+def _as_vectors(embedded: Sequence[Sequence[float]], texts: Sequence[str], width: int) -> np.ndarray:
+    """Return the vectors as float32 (texts, width), or say what is wrong with them."""
+    vectors = np.asarray(embedded, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise ValueError(
-            f"The embeddings gave an array of shape {vectors.shape} for {len(texts)} questions; wanted one vector each."
+            f"The embeddings gave an array of shape {vectors.shape} for {count(len(texts), 'question')}; "
+            "wanted one vector each."
         )
     if vectors.shape[1] != width:
         raise ValueError(
@@ -275,42 +290,47 @@ def _refuse_bad_queries(vectors: np.ndarray, texts: Sequence[str], width: int) -
     broken = [text for text, vector in zip(texts, vectors, strict=True) if not np.isfinite(vector).all()]
     if broken:
         raise ValueError(f"The embeddings gave NaN or infinite numbers for the question: {name_some(broken)}.")
+    return vectors
 
 
 def _rank(index: _FaissIndex, vectors: np.ndarray, k: int) -> list[Ranking]:
     """Search all vectors in one call and return the first k of each, ties in the order of the corpus.
 
     FAISS orders identical vectors by its own inner workings, and float noise moves equal scores
-    apart: scores are rounded, and more is fetched as long as a tie reaches past what was fetched.
+    apart. Scores that differ by no more than noise are therefore one tie, with one score, and more
+    is fetched as long as a tie reaches past what was fetched.
     """
     faiss_index = index.store.index
-    vectors = np.ascontiguousarray(vectors)
+    vectors = np.array(vectors, order="C")
     if index.store._normalize_L2:
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(lengths > 0, lengths, 1)
     k = min(k, faiss_index.ntotal)
     fetch = min(k + _SPARE, faiss_index.ntotal)
+    noise = _NOISE * np.maximum(np.square(vectors).sum(axis=1, keepdims=True), 1e-30)
     while True:
-        raw, positions = faiss_index.search(vectors, fetch)
-        scores = _rounded(raw.astype(np.float64), np.square(vectors).sum(axis=1))
-        ties_reach_further = (scores[:, k - 1] == scores[:, -1]) & (positions[:, -1] >= 0)
+        scores, positions = faiss_index.search(vectors, fetch)
+        ties = np.cumsum(np.abs(np.diff(scores, axis=1, prepend=scores[:, :1])) > noise, axis=1)
+        ties_reach_further = (ties[:, k - 1] == ties[:, -1]) & (positions[:, -1] >= 0)
         if fetch == faiss_index.ntotal or not ties_reach_further.any():
             break
         fetch = min(2 * fetch, faiss_index.ntotal)
-    order = np.lexsort((positions, -scores if index.higher_is_better else scores))[:, :k]
+    order = np.lexsort((positions, ties))[:, :k]
+    starts_tie = np.diff(ties, axis=1, prepend=-1) > 0
+    first_of_tie = np.maximum.accumulate(np.where(starts_tie, np.arange(fetch), 0), axis=1)
+    shared = np.take_along_axis(scores, first_of_tie, axis=1)
     return [
-        [(int(position), float(score)) for position, score in zip(row[o], values[o], strict=True) if position >= 0]
-        for row, values, o in zip(positions, scores, order, strict=True)
+        [(int(position), _shown(score)) for position, score in zip(row[o], values[o], strict=True) if position >= 0]
+        for row, values, o in zip(positions, shared, order, strict=True)
     ]
 
 
-def _rounded(scores: np.ndarray, squared_lengths: np.ndarray) -> np.ndarray:
-    """Round to five decimals for vectors of length 1, and to as many digits for longer or shorter ones."""
-    decimals = _DECIMALS - np.round(np.log10(np.maximum(squared_lengths, 1e-30)))
-    scale = 10.0 ** decimals[:, None]
-    return np.round(scores * scale) / scale
+def _shown(score: np.float32) -> float:
+    """Return the score as the shortest decimal with seven digits: what a float32 holds."""
+    return float(f"{score:.7g}")
 
 
-def _what_changed(index: _FaissIndex, stored: SearchCache, missing: Sequence[str]) -> str:
+def _what_changed(index: _FaissIndex, stored: Cache, missing: Sequence[str]) -> str:
     """Say in words how the index differs from the one that these questions were last put to."""
     if not missing or stored.knows_index(index.fingerprint):
         return ""
@@ -335,12 +355,16 @@ def _what_changed(index: _FaissIndex, stored: SearchCache, missing: Sequence[str
 
 
 def _search_one_by_one(store: Any, questions: Mapping[str, str], k: int) -> Results:
-    from tqdm.auto import tqdm
-
     hits = {}
-    for query_id, question in tqdm(questions.items(), desc="searching", unit="query", delay=3, leave=False):
+    for query_id, question in show_progress(list(questions.items()), "searching", "query"):
         found = _ask(store, question, k)
-        hits[query_id] = [_as_hit(document, score) for document, score in found[:k]]
+        hits[query_id] = [as_hit(document, score) for document, score in found[:k]]
+    deepest = max(map(len, hits.values()))
+    if deepest < k:
+        warn_user(
+            f"The {type(store).__name__} returned at most {count(deepest, 'hit')} a query although k={k}. "
+            f'If the corpus is larger, ask for more: as_retriever(search_kwargs={{"k": {k}}}).'
+        )
     lower = _lower_is_better(hits)
     scored = any("score" in hit for ranking in hits.values() for hit in ranking)
     return Results(hits, k, f"score of {type(store).__name__}" if scored else None, lower, searched=len(hits))

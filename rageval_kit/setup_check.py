@@ -71,7 +71,7 @@ def _bundled_data() -> str:
     for language in ("ko", "en"):
         report = find_problems(*load_dataset(LECTURE / language))
         report.raise_if_errors()
-    return f"{report.n_docs} documents and {report.n_queries} queries, in Korean and English"
+    return f"{report.checked}, in Korean and in English"
 
 
 def _default_embeddings() -> str:

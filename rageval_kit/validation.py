@@ -3,84 +3,21 @@
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
 import pandas as pd
 
-from rageval_kit.checks import name_some
-from rageval_kit.dataset import Records, as_records, relevant_grades
+from rageval_kit.checks import count, name_some, plural
+from rageval_kit.records import Records, as_records, relevant_grades
+from rageval_kit.report import Finding, Report
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong (``error``) or doubtful (``warning``): where, what, and its cure."""
-
-    severity: str
-    kind: str
-    where: str
-    what: str
-    cure: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.cure}."
-
-
-@dataclass(frozen=True, repr=False)
-class ValidationReport:
-    """What `validate_dataset` found. ``len(report)`` is the number of errors; ``print`` shows all."""
-
-    findings: list[Finding]
-    n_docs: int
-    n_queries: int
-
-    @property
-    def errors(self) -> list[str]:
-        """The errors, a sentence each: metrics would be wrong or impossible."""
-        return [str(finding) for finding in self.findings if finding.severity == "error"]
-
-    @property
-    def warnings(self) -> list[str]:
-        """The warnings, a sentence each: metrics can be computed but may mislead."""
-        return [str(finding) for finding in self.findings if finding.severity == "warning"]
-
-    def __len__(self) -> int:
-        return len(self.errors)
-
-    def __repr__(self) -> str:
-        return f"ValidationReport(errors={len(self.errors)}, warnings={len(self.warnings)})"
-
-    def __str__(self) -> str:
-        verdict = "[FAIL]" if self.errors else "[OK]"
-        lines = [
-            f"{verdict} {self.n_docs:,} documents, {self.n_queries:,} queries: "
-            f"{len(self.errors):,} errors, {len(self.warnings):,} warnings"
-        ]
-        for name, sentences in (("error", self.errors), ("warning", self.warnings)):
-            lines += [f"  {name}: {sentence}" for sentence in sentences[:_SHOWN]]
-            if len(sentences) > _SHOWN:
-                lines.append(f"  ... and {len(sentences) - _SHOWN:,} more {name}s: report.to_frame() lists all")
-        return "\n".join(lines)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a row a finding: ``severity, kind, where, what, cure``."""
-        columns = list(Finding.__dataclass_fields__)
-        return pd.DataFrame([asdict(finding) for finding in self.findings], columns=columns)
-
-    def raise_if_errors(self) -> None:
-        """Raise ValueError with the whole report if there is an error."""
-        if self.errors:
-            raise ValueError(str(self))
-
-
-_SHOWN = 20
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
 
 
-def validate_dataset(docs: Records, all_qa: Records) -> ValidationReport:
+def validate_dataset(docs: Records, all_qa: Records) -> Report:
     """Check documents and queries against each other, print the verdict and return the report.
 
     Errors are what makes a metric wrong: a relevant_doc_id that is in no document, a repeated,
@@ -91,7 +28,7 @@ def validate_dataset(docs: Records, all_qa: Records) -> ValidationReport:
     >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
     >>> all_qa = [{"query_id": "q03", "question": "What comes first?", "relevant_doc_ids": ["doc_999"]}]
     >>> report = validate_dataset(docs, all_qa)
-    [FAIL] 1 documents, 1 queries: 1 errors, 0 warnings
+    [FAIL] 1 document, 1 query: 1 error, 0 warnings
       error: q03 -> doc_999: this relevant_doc_id is in no document. Correct the id, or add the document to the corpus.
     >>> len(report)
     1
@@ -104,7 +41,7 @@ def validate_dataset(docs: Records, all_qa: Records) -> ValidationReport:
     return report
 
 
-def find_problems(docs: Records, all_qa: Records) -> ValidationReport:
+def find_problems(docs: Records, all_qa: Records) -> Report:
     """Return the report of `validate_dataset` without printing it."""
     documents, queries = as_records(docs, "docs"), as_records(all_qa, "all_qa")
     if documents and "query_id" in documents[0] and "doc_id" not in documents[0]:
@@ -118,13 +55,14 @@ def find_problems(docs: Records, all_qa: Records) -> ValidationReport:
         *_ids(queries, "query", "query_id"),
         *_judgements(documents, queries),
         *_texts(documents, queries),
+        *(_repeated_judgements(all_qa) if isinstance(all_qa, pd.DataFrame) and is_qrels_table else ()),
     ]
-    return ValidationReport(findings, len(documents), len(queries))
+    return Report(findings, f"{count(len(documents), 'document')}, {count(len(queries), 'query')}")
 
 
 def _fields(records: list[Mapping[str, Any]], name: str, id_field: str, wanted: Sequence[str]) -> Iterator[Finding]:
     if not records:
-        yield Finding("error", "empty", f"all {name}s", f"there is no {name}", f"Load at least one {name}")
+        yield Finding("error", "empty", f"all {plural(name)}", f"there is no {name}", f"Load at least one {name}")
     untitled = 0
     for position, record in enumerate(records, start=1):
         where = f"{name} {position} ({id_field} {record.get(id_field)!r})"
@@ -133,7 +71,7 @@ def _fields(records: list[Mapping[str, Any]], name: str, id_field: str, wanted: 
             if field not in record:
                 found = ", ".join(map(str, record))
                 yield Finding("error", "field", where, f"the field {field} is missing (found {found})", f"Add {field}")
-            elif field == "title" and value == "":
+            elif field == "title" and isinstance(value, str) and value == "":
                 untitled += 1
             elif field not in (id_field, "relevant_doc_ids") and not (isinstance(value, str) and value.strip()):
                 what = f"{field} must be a text that is not empty, found {value!r}"
@@ -158,7 +96,7 @@ def _ids(records: list[Mapping[str, Any]], name: str, id_field: str) -> Iterator
         if len(where) > 1:
             what = f"{id_field} {value!r} stands {len(where)} times"
             cure = f"Give every {name} an id of its own, or remove the repeats"
-            yield Finding("error", "repeated id", f"{name}s {name_some(where)}", what, cure)
+            yield Finding("error", "repeated id", f"{plural(name)} {name_some(where)}", what, cure)
     alike: dict[str, list[Any]] = defaultdict(list)
     for _, value in positions:
         alike[_canonical(value)].append(value)
@@ -209,8 +147,15 @@ def _judgements(documents: list[Mapping[str, Any]], queries: list[Mapping[str, A
                 continue
             comparisons += len(texts)
             near = get_close_matches(doc_id, texts, cutoff=0.8) if comparisons <= _MOST_COMPARISONS else []
-            what = "this relevant_doc_id is in no document" + (f"; the nearest are {', '.join(near)}" if near else "")
+            what = "this relevant_doc_id is in no document" + (f"; near it: {', '.join(near)}" if near else "")
             yield Finding("error", "not in corpus", where, what, cure)
+
+
+def _repeated_judgements(qrels: pd.DataFrame) -> Iterator[Finding]:
+    repeated = qrels[qrels.duplicated(["query_id", "doc_id"])]
+    for query_id, doc_id in dict.fromkeys(zip(repeated["query_id"], repeated["doc_id"], strict=True)):
+        what = "this document is judged twice for this query"
+        yield Finding("error", "repeated judgement", f"{query_id} -> {doc_id}", what, "Keep one judgement")
 
 
 def _texts(documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -265,7 +210,11 @@ def _canonical(value: Any) -> str:
 def _difference(one: Any, other: Any) -> str:
     if type(one) is not type(other):
         return f"type ({type(one).__name__} and {type(other).__name__})"
-    one, other = str(one), str(other)
-    if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other):
-        return "Unicode form (NFC and NFD)"
-    return "white space" if " ".join(one.split()) == " ".join(other.split()) else "case"
+    nfc = [unicodedata.normalize("NFC", value) for value in (one, other)]
+    spaced = [" ".join(value.split()) for value in nfc]
+    differences = {
+        "Unicode form (NFC and NFD)": (one, other) != (nfc[0], nfc[1]),
+        "white space": nfc != spaced,
+        "case": spaced[0] != spaced[1],
+    }
+    return " and ".join(name for name, differ in differences.items() if differ)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from rageval_kit.checks import name_some
-from rageval_kit.dataset import Records, as_records
+from rageval_kit.checks import name_some, show_progress
 from rageval_kit.embeddings import embeddings_name
+from rageval_kit.records import Records, as_records
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
@@ -44,7 +45,7 @@ def build_vectorstore(docs: Records, embeddings: "Embeddings") -> "FAISS":
     documents = to_documents(docs)
     if not documents:
         raise ValueError("The corpus is empty: build_vectorstore needs at least one document.")
-    vectors = _embed(documents, embeddings)
+    vectors = embed_documents(documents, embeddings)
     return faiss_store.from_embeddings(
         [(document.page_content, vector) for document, vector in zip(documents, vectors, strict=True)],
         embeddings,
@@ -70,7 +71,7 @@ def add_documents(vectorstore: "FAISS", docs: Records) -> None:
         )
     if not documents:
         return
-    vectors = _embed(documents, vectorstore.embedding_function)
+    vectors = embed_documents(documents, vectorstore.embedding_function)
     _refuse_other_width(vectors.shape[1], vectorstore)
     vectorstore.add_embeddings(
         [(document.page_content, vector) for document, vector in zip(documents, vectors, strict=True)],
@@ -81,22 +82,30 @@ def add_documents(vectorstore: "FAISS", docs: Records) -> None:
 
 def to_documents(docs: Records) -> list["Document"]:
     """Return the docs as LangChain documents, in the form that `build_vectorstore` embeds."""
-    from langchain_core.documents import Document
-
     records = as_records(docs, "docs")
     _refuse_bad_ids(records)
-    return [Document(id=doc["doc_id"], page_content=_text(doc), metadata=_metadata(doc)) for doc in records]
+    return [_as_document(doc) for doc in records]
 
 
-def _text(doc: Mapping[str, Any]) -> str:
-    text = f"{doc.get('title') or ''}\n{doc.get('content') or ''}".strip()
+def _as_document(doc: Mapping[str, Any]) -> "Document":
+    from langchain_core.documents import Document
+
+    if "content" not in doc:
+        raise KeyError(f"{doc['doc_id']}: the field content is missing (found {', '.join(map(str, doc))}).")
+    title, content = " ".join(_text(doc, "title").split()), _text(doc, "content")
+    text = f"{title}\n{content}".strip()
     if not text:
         raise ValueError(f"{doc['doc_id']} has neither a title nor a content: there is nothing to embed.")
-    return text
+    return Document(id=doc["doc_id"], page_content=text, metadata={"doc_id": doc["doc_id"], "title": title})
 
 
-def _metadata(doc: Mapping[str, Any]) -> dict[str, str]:
-    return {"doc_id": doc["doc_id"], "title": doc.get("title") or ""}
+def _text(doc: Mapping[str, Any], field: str) -> str:
+    value = doc.get(field)
+    if isinstance(value, str):
+        return value
+    if value is None or pd.isna(value):  # an empty cell of a table
+        return ""
+    raise TypeError(f"{doc['doc_id']}: {field} must be a text, found {type(value).__name__} {value!r}.")
 
 
 def _refuse_bad_ids(records: Sequence[Mapping[str, Any]]) -> None:
@@ -119,17 +128,15 @@ def _refuse_bad_ids(records: Sequence[Mapping[str, Any]]) -> None:
         seen.add(doc_id)
 
 
-def _embed(documents: list["Document"], embeddings: "Embeddings") -> np.ndarray:
+def embed_documents(documents: list["Document"], embeddings: "Embeddings") -> np.ndarray:
     """Embed in batches, with a progress bar when it takes longer than a few seconds: shape (n, dimensions)."""
-    from tqdm.auto import tqdm
-
     if not hasattr(embeddings, "embed_documents"):
         raise TypeError(
             f"A LangChain Embeddings object is wanted, found {type(embeddings).__name__}: use load_embeddings(...)."
         )
     starts = range(0, len(documents), _BATCH)
     batches = []
-    for start in tqdm(starts, desc="embedding", unit="batch", delay=3, leave=False):
+    for start in show_progress(starts, "embedding", "batch"):
         batch = documents[start : start + _BATCH]
         vectors = np.asarray(
             embeddings.embed_documents([document.page_content for document in batch]), dtype=np.float32
