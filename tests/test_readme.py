@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_python_examples_print_what_they_show(monkeypatch):
     monkeypatch.chdir(ROOT)
-    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.attempted > 5
     assert results.failed == 0
 

@@ -1,0 +1,581 @@
+"""check_results and check_scores: what they find, one test each, what evaluate warns of, and clean data."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rageval_kit import (
+    Results,
+    build_vectorstore,
+    check_results,
+    check_scores,
+    evaluate,
+    load_dataset,
+    per_query,
+    search_all,
+)
+
+DOCS = [{"doc_id": doc_id, "title": "", "content": f"text {doc_id}"} for doc_id in "ABCDE"]
+
+
+def hits(*doc_ids):
+    return [{"doc_id": doc_id} for doc_id in doc_ids]
+
+
+def scored(*pairs):
+    return [{"doc_id": doc_id, "title": "", "content": "", "score": score} for doc_id, score in pairs]
+
+
+def query(relevant, query_id="q1"):
+    return {"query_id": query_id, "relevant_doc_ids": relevant}
+
+
+ALL_QA = [query(["A"], "q1"), query(["B"], "q2")]
+CLEAN = {"q1": scored(("A", 0.9), ("C", 0.1)), "q2": scored(("B", 0.8), ("D", 0.2))}
+
+
+def findings(results, docs=DOCS, all_qa=ALL_QA):
+    """(severity, kind, where) of every finding."""
+    table = check_results(all_qa, results, docs).to_frame()
+    return list(table[["severity", "kind", "where"]].itertuples(index=False, name=None))
+
+
+def sentence(results, docs=DOCS, all_qa=ALL_QA):
+    """The one finding, as a sentence."""
+    report = check_results(all_qa, results, docs)
+    (only,) = [*report.errors, *report.warnings]
+    return only
+
+
+def score_findings(**rows):
+    """The kind and place of what check_scores finds; rows are metric={k: value}."""
+    report = check_scores(pd.DataFrame(rows).T)
+    return [(finding.kind, finding.where) for finding in report.findings]
+
+
+def caught(call):
+    """The messages of the warnings that a call gives."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in seen]
+
+
+# ---------------------------------------------------------------- clean data
+
+FORMS_OF_CLEAN = {
+    "dict": CLEAN,
+    "Results": Results(CLEAN, k=2, lower_is_better=False),
+    "table": Results(CLEAN, k=2, lower_is_better=False).to_frame(),
+    "table by score": Results(CLEAN, k=2, lower_is_better=False).to_frame().drop(columns="rank"),
+    "shuffled table": Results(CLEAN, k=2).to_frame().iloc[[3, 0, 2, 1]],
+    "without scores": {"q1": hits("A", "C"), "q2": hits("B", "D")},
+    "scores of None": {"q1": scored(("A", None), ("C", None)), "q2": scored(("B", None), ("D", None))},
+    "equal scores": {"q1": scored(("A", 0.5), ("C", 0.5)), "q2": scored(("B", 0.5), ("D", 0.5))},
+    "distances": {"q1": scored(("A", 0.1), ("C", 0.9)), "q2": scored(("B", 0.2), ("D", 0.8))},
+    "known distances": Results(
+        {"q1": scored(("A", 0.1), ("C", 0.9)), "q2": scored(("B", 0.2), ("D", 0.8))}, 2, "", True
+    ),
+}
+
+
+@pytest.mark.parametrize("results", FORMS_OF_CLEAN.values(), ids=FORMS_OF_CLEAN.keys())
+def test_clean_results_have_no_finding(results):
+    assert findings(results) == []
+
+
+def test_clean_results_print_ok(capsys):
+    check_results(ALL_QA, CLEAN, DOCS)
+    assert capsys.readouterr().out == "[OK] results of 2 queries, at most 2 hits each: 0 errors, 0 warnings\n"
+
+
+def test_clean_results_give_no_warning():
+    assert caught(lambda: check_results(ALL_QA, CLEAN, DOCS)) == []
+
+
+@pytest.mark.parametrize("docs", [None, pd.DataFrame(DOCS)], ids=["no docs", "table of docs"])
+def test_docs_may_be_left_out_or_a_table(docs):
+    assert findings(CLEAN, docs) == []
+
+
+def test_integer_ids_have_no_finding():
+    docs = [{"doc_id": 1}, {"doc_id": 2}]
+    assert findings({1: hits(1, 2), 2: hits(2, 1)}, docs, [query([1], 1), query([2], 2)]) == []
+
+
+def test_a_query_without_relevant_document_is_no_finding():
+    assert findings(CLEAN, all_qa=[query(["A"], "q1"), query([], "q2")]) == []
+
+
+def test_the_order_of_the_queries_does_not_matter():
+    assert findings(dict(reversed(CLEAN.items()))) == []
+
+
+@pytest.fixture(scope="module", params=["ko", "en"])
+def lecture_results(request, embeddings):
+    docs, all_qa = load_dataset(Path(__file__).parent.parent / "data" / "lecture" / request.param)
+    return docs, all_qa, search_all(build_vectorstore(docs, embeddings), all_qa, k=5)
+
+
+def test_the_lecture_has_no_finding(lecture_results):
+    docs, all_qa, results = lecture_results
+    assert findings(results, docs, all_qa) == []
+
+
+def test_the_table_of_the_lecture_has_no_finding(lecture_results):
+    docs, all_qa, results = lecture_results
+    assert findings(results.to_frame(), docs, all_qa) == []
+
+
+def test_the_scores_of_the_lecture_have_no_finding(lecture_results):
+    _, all_qa, results = lecture_results
+    assert len(check_scores(evaluate(all_qa, results, ks=range(1, 6))).findings) == 0
+
+
+def test_evaluating_the_lecture_gives_no_warning(lecture_results):
+    _, all_qa, results = lecture_results
+    assert caught(lambda: evaluate(all_qa, results)) == []
+
+
+# ---------------------------------------------------------------- scores against the order of the ranking
+
+RISING = {"q1": scored(("C", 0.1), ("A", 0.9)), "q2": scored(("D", 0.2), ("B", 0.8))}
+
+
+def test_similarities_that_rise_are_an_error():
+    assert findings(Results(RISING, k=2, lower_is_better=False)) == [("error", "order", "q1, q2")]
+
+
+def test_similarities_that_rise_are_explained():
+    text = sentence(Results(RISING, k=2, lower_is_better=False))
+    assert text == (
+        "q1, q2: the scores are similarities (higher is better) and rise along the ranking: the worst come first. "
+        "Order similarities falling."
+    )
+
+
+def test_distances_that_fall_are_an_error():
+    assert findings(Results(CLEAN, k=2, lower_is_better=True)) == [("error", "order", "q1, q2")]
+
+
+def test_distances_that_fall_are_explained():
+    text = sentence(Results(CLEAN, k=2, lower_is_better=True))
+    assert text == (
+        "q1, q2: the scores are distances (lower is better) and fall along the ranking: the worst come first. "
+        "Order distances rising."
+    )
+
+
+def test_scores_that_do_neither_are_an_error():
+    mixed = CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))}
+    assert ("error", "order", "q2") in findings(mixed)
+
+
+def test_one_query_against_the_others_is_an_error():
+    all_qa = [*ALL_QA, query(["C"], "q3")]
+    assert findings(CLEAN | {"q3": scored(("C", 0.1), ("A", 0.9))}, all_qa=all_qa) == [("error", "order", "q3")]
+
+
+def test_a_ranking_of_one_hit_has_any_order():
+    assert findings(Results({"q1": scored(("A", 0.9)), "q2": scored(("B", 0.1))}, k=1, lower_is_better=True)) == []
+
+
+def test_a_table_of_distances_without_rank_is_refused_as_by_evaluate():
+    results = Results(RISING, k=2, lower_is_better=True)  # in the right order
+    with pytest.raises(ValueError, match="scores are distances"):
+        findings(results.to_frame().drop(columns="rank"))
+
+
+def test_a_table_of_distances_with_rank_is_none():
+    assert findings(Results(RISING, k=2, lower_is_better=True).to_frame()) == []
+
+
+# ---------------------------------------------------------------- a metric outside 0..1
+
+
+def test_a_repeated_document_is_an_error():
+    assert findings({"q1": hits("C", "C"), "q2": hits("B", "D")}) == [("error", "repeated document", "q1")]
+
+
+def test_repeats_that_lift_recall_above_1_are_an_error():
+    found = findings({"q1": hits("A", "A"), "q2": hits("B", "B")})
+    assert ("error", "range", "Recall@2") in found
+
+
+def test_repeats_that_lift_ndcg_above_1_are_an_error():
+    found = findings({"q1": hits("A", "A"), "q2": hits("B", "B")})
+    assert ("error", "range", "nDCG@2") in found
+
+
+@pytest.mark.parametrize("metric", ["HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP", "F1", "Judged"])
+@pytest.mark.parametrize("value", [1.01, 2.0, -0.01])
+def test_an_average_outside_0_to_1_is_an_error(metric, value):
+    assert ("range", f"{metric}@3") in score_findings(**{metric: {3: value}})
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1 + 1e-12, -1e-12, np.nan])
+def test_an_average_of_0_to_1_up_to_rounding_is_none(value):
+    assert score_findings(nDCG={3: value}) == []
+
+
+def test_unique_documents_may_be_many():
+    assert score_findings(Unique={3: 3.0, 5: 5.0}) == []
+
+
+# ---------------------------------------------------------------- averages that no ranking can have
+
+
+def test_mrr_above_hit_rate_is_an_error():
+    assert score_findings(HitRate={3: 0.5}, MRR={3: 0.6}) == [("MRR above HitRate", "k=3")]
+
+
+def test_mrr_above_hit_rate_is_explained():
+    report = check_scores(pd.DataFrame({3: [0.5, 0.6]}, index=["HitRate", "MRR"]))
+    assert report.errors == [
+        "k=3: MRR 0.6 is above HitRate 0.5, and 1 / rank is at most 1 where something was found. "
+        "Average both over the same queries."
+    ]
+
+
+def test_mrr_equal_to_hit_rate_is_none():
+    assert score_findings(HitRate={3: 0.5}, MRR={3: 0.5}) == []
+
+
+@pytest.mark.parametrize("metric", ["HitRate", "MRR", "Recall", "MAP"])
+def test_a_metric_that_can_only_rise_and_falls_is_an_error(metric):
+    assert score_findings(**{metric: {1: 0.5, 3: 0.4}}) == [("falls with k", metric)]
+
+
+@pytest.mark.parametrize("metric", ["nDCG", "Precision", "F1"])
+def test_a_metric_that_may_fall_and_falls_is_none(metric):
+    assert score_findings(**{metric: {1: 0.5, 3: 0.4}}) == []
+
+
+def test_the_order_of_the_cutoffs_does_not_matter():
+    assert score_findings(Recall={10: 0.9, 1: 0.5, 3: 0.6}) == []
+
+
+def test_a_missing_cell_is_skipped():
+    assert score_findings(Recall={1: 0.5, 3: np.nan, 5: 0.4}) == [("falls with k", "Recall")]
+
+
+def test_cutoffs_that_are_texts_are_ordered_as_numbers():
+    assert score_findings(Recall={"1": 0.5, "3": 0.6, "10": 0.7}) == []
+
+
+def test_cutoffs_that_are_texts_are_checked():
+    assert score_findings(Recall={"1": 0.5, "3": 0.7, "10": 0.6}) == [("falls with k", "Recall")]
+
+
+def test_the_impossible_published_table_is_an_error(capsys):
+    published = pd.DataFrame({1: [0.62, 0.62, 0.62], 3: [0.81, 0.55, 1.04]}, index=["HitRate", "MRR", "nDCG"])
+    check_scores(published)
+    assert capsys.readouterr().out == (
+        "[FAIL] 3 metrics at 2 cutoffs: 2 errors, 0 warnings\n"
+        "  error: MRR: falls from 0.62 at k=1 to 0.55 at k=3, and can only rise with k. "
+        "Is a distance sorted descending?\n"
+        "  error: nDCG@3: 1.04 is outside 0..1. "
+        "Look for repeated documents, or for a denominator that forgets relevant documents.\n"
+    )
+
+
+def test_an_impossible_published_table_can_stop_the_program():
+    published = pd.DataFrame({1: [0.4, 0.5], 3: [0.6, 0.7]}, index=["HitRate", "MRR"])
+    with pytest.raises(ValueError, match=r"MRR 0\.7 is above HitRate 0\.6"):
+        check_scores(published).raise_if_errors()
+
+
+def test_distances_sorted_descending_give_a_table_that_could_be_true():
+    # One query is found first, one last: nothing falls, and only the order of the scores tells.
+    summary = evaluate(ALL_QA, {"q1": hits("A", "C"), "q2": hits("D", "B")}, ks=(1, 2))
+    assert len(check_scores(summary).findings) == 0
+
+
+def test_r_precision_has_no_cutoff_to_compare():
+    summary = evaluate(ALL_QA, CLEAN, ks=(1, 2), metrics=["R-precision", "Recall", "MRR", "HitRate"])
+    assert len(check_scores(summary).findings) == 0
+
+
+@pytest.mark.parametrize("average", ["macro", "pooled"])
+def test_every_metric_of_the_kit_has_no_finding(average):
+    metrics = ["HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP", "R-precision", "F1", "Judged", "Unique"]
+    summary = evaluate(ALL_QA, CLEAN, ks=range(1, 6), metrics=metrics, average=average)
+    assert len(check_scores(summary).findings) == 0
+
+
+# ---------------------------------------------------------------- coverage
+
+
+def test_fewer_hits_than_the_others_is_a_warning():
+    assert findings({"q1": hits("A", "C", "D"), "q2": hits("B")}) == [("warning", "few hits", "q2")]
+
+
+def test_fewer_hits_than_were_asked_for_is_a_warning():
+    assert findings(Results({"q1": hits("A"), "q2": hits("B")}, k=3)) == [("warning", "few hits", "q1, q2")]
+
+
+def test_fewer_hits_are_explained():
+    assert sentence({"q1": hits("A", "C", "D"), "q2": hits("B")}) == (
+        "q2: fewer than 3 hits, although the corpus has 5 documents. "
+        "Ask the search for k=3: every query must be searched to the same depth."
+    )
+
+
+def test_as_many_hits_as_the_corpus_has_are_enough():
+    docs = DOCS[:2]
+    assert findings(Results({"q1": hits("A", "B"), "q2": hits("B", "A")}, k=2), docs) == []
+
+
+def test_fewer_hits_cannot_be_told_without_docs():
+    assert findings({"q1": hits("A", "C", "D"), "q2": hits("B")}, docs=None) == []
+
+
+def test_a_hit_that_is_in_no_document_is_an_error():
+    assert findings({"q1": hits("A", "X"), "q2": hits("B", "C")}) == [("error", "not in corpus", "q1")]
+
+
+def test_a_hit_that_is_in_no_document_is_named():
+    assert sentence({"q1": hits("A", "X"), "q2": hits("B", "C")}) == (
+        "q1: hits that are in no document: X. Give check_results the docs that were searched."
+    )
+
+
+def test_a_hit_that_is_in_no_document_cannot_be_told_without_docs():
+    assert findings({"q1": hits("A", "X"), "q2": hits("B", "C")}, docs=None) == []
+
+
+def test_k_above_the_corpus_size_is_a_warning():
+    results = Results({"q1": hits(*"ABCDE"), "q2": hits(*"BACDE")}, k=9)
+    assert findings(results) == [("warning", "large k", "results")]
+
+
+def test_k_of_the_corpus_size_is_none():
+    assert findings(Results({"q1": hits(*"ABCDE"), "q2": hits(*"BACDE")}, k=5)) == []
+
+
+GRADED = [query({"A": 1, "C": 0}, "q1"), query({"B": 1}, "q2")]
+
+
+def test_most_hits_unjudged_is_a_warning():
+    assert findings({"q1": hits("D", "E", "A"), "q2": hits("C", "A", "B")}, all_qa=GRADED) == [
+        ("warning", "unjudged", "results")
+    ]
+
+
+def test_most_hits_unjudged_is_explained():
+    assert sentence({"q1": hits("D", "E", "A"), "q2": hits("C", "A", "B")}, all_qa=GRADED) == (
+        "results: only 2 of 6 hits are judged; the others count as not relevant. "
+        'Judge them, or report metrics=["Judged"] beside the scores.'
+    )
+
+
+def test_half_of_the_hits_judged_is_none():
+    assert findings({"q1": hits("A", "D"), "q2": hits("B", "E")}, all_qa=GRADED) == []
+
+
+def test_a_list_of_relevant_documents_is_taken_as_complete():
+    assert findings({"q1": hits("D", "E", "A"), "q2": hits("C", "A", "B")}) == []
+
+
+def test_the_same_ranking_for_every_query_is_a_warning():
+    assert findings({"q1": hits("A", "C"), "q2": hits("A", "C")}) == [("warning", "same ranking", "results")]
+
+
+def test_the_same_documents_in_another_order_are_none():
+    assert findings({"q1": hits("A", "C"), "q2": hits("C", "A")}) == []
+
+
+def test_one_query_has_no_other_to_be_the_same_as():
+    assert findings({"q1": hits("A", "C")}, all_qa=ALL_QA[:1]) == []
+
+
+def test_a_query_without_results_is_a_warning():
+    assert findings({"q1": hits("A", "C")}, docs=None) == [("warning", "no results", "q2")]
+
+
+def test_results_of_an_unknown_query_are_a_warning():
+    assert findings(CLEAN | {"q9": scored(("A", 0.9), ("D", 0.1))}) == [("warning", "unknown query", "q9")]
+
+
+NOTHING = {
+    "no query": {},
+    "empty rankings": {"q1": [], "q2": []},
+    "Results": Results({"q1": [], "q2": []}, k=5),
+    "empty table": pd.DataFrame({"query_id": [], "doc_id": [], "rank": []}),
+}
+
+
+@pytest.mark.parametrize("results", NOTHING.values(), ids=NOTHING.keys())
+def test_no_hit_at_all_is_an_error(results):
+    assert ("error", "empty", "results") in findings(results)
+
+
+# ---------------------------------------------------------------- forms of results
+
+
+def test_the_table_of_a_retriever_has_no_finding():
+    unscored = {query_id: [{"doc_id": d, "title": "", "content": ""} for d in docs] for query_id, docs in
+                {"q1": "AC", "q2": "BD"}.items()}  # fmt: skip
+    assert findings(Results(unscored, k=2).to_frame()) == []
+
+
+def test_a_table_may_have_a_column_called_k():
+    table = pd.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["A", "B"], "rank": [1, 1], "k": [5, 5]})
+    assert findings(table, docs=None) == []
+
+
+def test_an_id_in_place_of_a_hit_is_refused_as_by_evaluate():
+    with pytest.raises(TypeError, match="a hit must be a dict with a doc_id"):
+        check_results(ALL_QA, {"q1": ["A", "C"], "q2": ["B", "C"]})
+
+
+def test_results_of_the_wrong_type_are_refused_as_by_evaluate():
+    with pytest.raises(TypeError, match="results must be"):
+        check_results(ALL_QA, ["A", "B"])
+
+
+def test_a_nan_score_is_refused_as_by_evaluate():
+    with pytest.raises(ValueError, match="q1, rank 1: the score is NaN"):
+        check_results(ALL_QA, CLEAN | {"q1": scored(("A", float("nan")), ("C", 0.1))})
+
+
+@pytest.mark.parametrize("results", [{"q1": hits(1, 2)}, {1: hits("A")}], ids=["doc_id", "query_id"])
+def test_ids_of_another_type_are_refused_as_by_evaluate(results):
+    with pytest.raises(TypeError, match="nothing would match"):
+        check_results(ALL_QA, results)
+
+
+# ---------------------------------------------------------------- the report
+
+
+def test_errors_can_stop_the_program():
+    with pytest.raises(ValueError, match="q1: hits that are in no document: X"):
+        check_results(ALL_QA, {"q1": hits("A", "X"), "q2": hits("B", "C")}, DOCS).raise_if_errors()
+
+
+def test_warnings_do_not_stop_the_program():
+    check_results(ALL_QA, {"q1": hits("A", "C"), "q2": hits("A", "C")}, DOCS).raise_if_errors()
+
+
+def test_len_counts_the_errors():
+    assert len(check_results(ALL_QA, {"q1": hits("A", "X"), "q2": hits("B")}, DOCS)) == 1
+
+
+def test_every_finding_says_what_to_do():
+    results = Results({"q1": scored(("X", 0.1), ("A", 0.5), ("A", 0.2)), "q9": scored(("B", 0.1))}, k=7)
+    table = check_results(GRADED, results, DOCS).to_frame()
+    assert len(table) >= 7
+    assert (table["cure"].str.len() > 10).all()
+
+
+def test_the_report_is_printed(capsys):
+    check_results(ALL_QA, {"q1": hits("A", "X"), "q2": hits("B", "C")}, DOCS)
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "[FAIL] results of 2 queries, at most 2 hits each: 1 error, 0 warnings"
+    )
+
+
+def test_check_scores_prints_ok(capsys):
+    check_scores(pd.DataFrame({1: [0.5]}, index=["Recall"]))
+    assert capsys.readouterr().out == "[OK] 1 metric at 1 cutoff: 0 errors, 0 warnings\n"
+
+
+# ---------------------------------------------------------------- what evaluate warns of, and what it does not
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        (Results(RISING, k=2, lower_is_better=False), "q1, q2: the scores are similarities"),
+        (Results(CLEAN, k=2, lower_is_better=True), "q1, q2: the scores are distances"),
+        (CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))}, "q2: the scores neither fall nor rise"),
+        (CLEAN | {"q2": scored(("B", 0.1), ("D", 0.9))}, "the scores run the other way"),
+        ({"q1": hits("A", "C"), "q2": hits("A", "C")}, "all 2 queries have the same ranking"),
+    ],
+    ids=["similarities rise", "distances fall", "neither", "one against the others", "same ranking"],
+)
+def test_evaluate_warns(results, said):
+    (message,) = caught(lambda: evaluate(ALL_QA, results))
+    assert said in message
+    assert message.endswith("check_results(all_qa, results, docs) looks for more.")
+
+
+@pytest.mark.parametrize("results", FORMS_OF_CLEAN.values(), ids=FORMS_OF_CLEAN.keys())
+def test_evaluate_does_not_warn_of_clean_results(results):
+    assert caught(lambda: evaluate(ALL_QA, results)) == []
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        {"q1": hits("A", "C", "D"), "q2": hits("B")},
+        Results({"q1": hits(*"ABCDE"), "q2": hits(*"BACDE")}, k=9),
+        {"q1": hits("A", "X"), "q2": hits("B", "C")},
+        {"q1": hits("D", "E", "A"), "q2": hits("C", "A", "B")},
+    ],
+    ids=["few hits", "large k", "not in corpus", "unjudged"],
+)
+def test_evaluate_leaves_what_needs_docs_or_judgement_to_check_results(results):
+    assert caught(lambda: evaluate(GRADED, results)) == []
+
+
+def test_per_query_does_not_warn_of_the_order():
+    assert caught(lambda: per_query(ALL_QA, Results(CLEAN, k=2, lower_is_better=True))) == []
+
+
+def test_counting_every_slot_is_not_said_to_be_impossible():
+    messages = caught(lambda: evaluate(ALL_QA, {"q1": hits("A", "A"), "q2": hits("B", "B")}, duplicates="position"))
+    assert not any("outside 0..1" in message for message in messages)
+
+
+def test_a_metric_of_the_users_own_may_have_any_size():
+    def found_so_far(m):
+        return 7 * m.gains.cumsum(axis=1), 1.0
+
+    assert caught(lambda: evaluate(ALL_QA, CLEAN, metrics=[found_so_far])) == []
+
+
+def test_evaluate_refuses_a_table_of_distances_without_rank():
+    table = Results(RISING, k=2, lower_is_better=True).to_frame().drop(columns="rank")
+    with pytest.raises(ValueError, match=r"scores are distances.*Keep the column rank"):
+        evaluate(ALL_QA, table)
+
+
+def test_evaluate_takes_a_table_of_distances_with_rank():
+    table = Results({"q1": scored(("A", 0.1), ("C", 0.9))}, k=2, lower_is_better=True).to_frame()
+    assert evaluate(ALL_QA[:1], table, ks=1).loc["MRR", 1] == 1.0
+
+
+def test_evaluate_takes_scores_that_were_turned_round():
+    table = Results({"q1": scored(("A", 0.1), ("C", 0.9))}, k=2, lower_is_better=True).to_frame()
+    turned = table.drop(columns="rank").assign(score=-table["score"])
+    turned.attrs = {}
+    assert evaluate(ALL_QA[:1], turned, ks=1).loc["MRR", 1] == 1.0
+
+
+# ---------------------------------------------------------------- attrs
+
+
+def test_the_table_of_results_says_what_its_scores_mean():
+    assert Results(RISING, k=2, lower_is_better=True, index="abc").to_frame().attrs == {
+        "lower_is_better": True,
+        "index": "abc",
+    }
+
+
+@pytest.mark.parametrize("form", [lambda results: results, Results.to_frame], ids=["Results", "table"])
+def test_the_index_that_was_searched_travels_with_the_numbers(form):
+    results = form(Results(RISING, k=2, lower_is_better=True, index="abc"))
+    assert evaluate(ALL_QA, results).attrs["index"] == "abc"
+
+
+def test_results_that_were_not_searched_have_no_index():
+    assert evaluate(ALL_QA, CLEAN).attrs["index"] is None
+
+
+def test_the_fingerprint_of_the_lecture_travels_with_the_numbers(lecture_results):
+    _, all_qa, results = lecture_results
+    assert evaluate(all_qa, results).attrs["index"] == results.index

@@ -1,0 +1,400 @@
+"""The published worked figures, copied here so that a clone without the golden files can check them."""
+
+from fractions import Fraction
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from rageval_kit import (
+    build_vectorstore,
+    evaluate,
+    hit_rate,
+    load_dataset,
+    mrr,
+    ndcg,
+    per_query,
+    precision,
+    recall,
+    relevance_matrix,
+    search_all,
+    validate_dataset,
+)
+
+
+def hits(*doc_ids):
+    return [{"doc_id": doc_id} for doc_id in doc_ids]
+
+
+def query(relevant, query_id="q"):
+    return {"query_id": query_id, "relevant_doc_ids": relevant}
+
+
+def marked(relevance, total_relevant):
+    """One query whose ranking has the relevance 0 or 1 at each rank, and total_relevant relevant documents."""
+    ranking = [f"rel{rank}" if relevant else f"other{rank}" for rank, relevant in enumerate(relevance)]
+    found = [doc_id for doc_id in ranking if doc_id.startswith("rel")]
+    never_found = [f"missed{i}" for i in range(total_relevant - len(found))]
+    return [query(found + never_found)], {"q": hits(*ranking)}
+
+
+def at_ranks(*ranks, depth=10):
+    """One query that finds all its relevant documents, at these ranks."""
+    return marked([rank in ranks for rank in range(1, depth + 1)], len(ranks))
+
+
+# ---------------------------------------------------------------- lecture.json
+
+TITLES_KO = {
+    "doc_001": "트랜스포머 아키텍처",
+    "doc_002": "RAG 시스템 개요",
+    "doc_003": "벡터 임베딩과 유사도 검색",
+    "doc_004": "프롬프트 엔지니어링",
+    "doc_005": "파인튜닝과 전이학습",
+    "doc_006": "토큰화와 텍스트 전처리",
+    "doc_007": "LLM 평가 메트릭",
+    "doc_008": "청킹 전략",
+    "doc_009": "하이브리드 검색",
+    "doc_010": "멀티모달 AI",
+    "doc_011": "어텐션 메커니즘의 변형",
+    "doc_012": "LLM 양자화 기법",
+}
+
+
+def test_lecture_titles(lecture_ko):
+    assert {doc["doc_id"]: doc["title"] for doc in lecture_ko.docs} == TITLES_KO
+
+
+def test_lecture_documents_added_after_the_first_ten(lecture):
+    assert [doc["doc_id"] for doc in lecture.docs if doc["added_later"]] == ["doc_011", "doc_012"]
+
+
+def test_lecture_queries(lecture):
+    assert [qa["query_id"] for qa in lecture.all_qa] == [f"q{i:02d}" for i in range(1, 13)]
+
+
+def test_lecture_relevant_documents_of_each_query(lecture):
+    counts = {qa["query_id"]: len(qa["relevant_doc_ids"]) for qa in lecture.all_qa}
+    assert counts == {f"q{i:02d}": 2 if i == 10 else 1 for i in range(1, 13)}
+
+
+def test_lecture_hit_rate():
+    table = hit_rate([query(["doc_001"])], {"q": hits("doc_001", "doc_005", "doc_002")}, ks=3)
+    assert table.loc["q", "HitRate@3"] == 1
+
+
+@pytest.mark.parametrize(("first_rank", "expected"), [(1, 1.0), (2, 0.5), (3, 0.333), (5, 0.2), (None, 0.0)])
+def test_lecture_reciprocal_rank(first_rank, expected):
+    all_qa, results = marked([rank == first_rank for rank in range(1, 6)], 1)
+    assert round(mrr(all_qa, results, ks=5).loc["q", "RR@5"], 3) == expected
+
+
+def test_lecture_ndcg_example():
+    all_qa, results = marked([1, 0, 1], 2)
+    assert round(ndcg(all_qa, results, ks=3).loc["q", "nDCG@3"], 3) == 0.920
+
+
+def test_lecture_dcg_example():
+    all_qa, results = marked([1, 0, 1], 2)
+    gains = relevance_matrix(all_qa, results, k=3).gains[0]
+    assert sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1)) == 1.5
+
+
+def test_lecture_idcg_example():
+    all_qa, results = marked([1, 0, 1], 2)
+    ideal = relevance_matrix(all_qa, results, k=3).ideal[0]
+    assert round(sum(gain / log2(rank + 1) for rank, gain in enumerate(ideal, start=1)), 3) == 1.631
+
+
+def eleven_at_rank_1_and_q10_at_1_and_4():
+    all_qa = [query([f"doc_{i:03d}"], f"q{i:02d}") for i in range(1, 13)]
+    results = {qa["query_id"]: hits(*qa["relevant_doc_ids"], "x1", "x2", "x3", "x4") for qa in all_qa}
+    all_qa[9]["relevant_doc_ids"] = ["doc_010", "doc_003"]
+    results["q10"] = hits("doc_010", "x1", "x2", "doc_003", "x3")
+    return all_qa, results
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 1.0), (3, 0.9677622660637882), (5, 0.9897679429448374)])
+def test_lecture_ndcg_over_12_queries(k, expected):
+    summary = evaluate(*eleven_at_rank_1_and_q10_at_1_and_4())
+    assert summary.loc["nDCG", k] == pytest.approx(expected, abs=1e-15)
+
+
+def test_lecture_ndcg_of_q10():
+    table = ndcg(*eleven_at_rank_1_and_q10_at_1_and_4())
+    assert table.loc["q10", "nDCG@5"] == pytest.approx(0.8772153153380493, abs=1e-15)
+
+
+def test_lecture_mrr_over_12_queries():
+    assert evaluate(*eleven_at_rank_1_and_q10_at_1_and_4()).loc["MRR", 5] == 1.0
+
+
+def test_lecture_precision_example():
+    all_qa, results = marked([1, 1, 0, 1, 0], 3)
+    assert precision(all_qa, results, ks=5).loc["q", "Precision@5"] == 0.6
+
+
+def test_lecture_recall_example():
+    all_qa, results = marked([1, 0, 1], 5)
+    assert recall(all_qa, results, ks=3).loc["q", "Recall@3"] == 0.4
+
+
+def test_lecture_validation_names_the_query_and_the_missing_document(lecture):
+    broken = [{**qa, "relevant_doc_ids": ["doc_999"]} if qa["query_id"] == "q03" else qa for qa in lecture.all_qa]
+    report = validate_dataset(lecture.docs, broken)
+    assert "q03 -> doc_999" in report.errors[0]
+
+
+def test_lecture_validation_counts_the_errors(lecture):
+    broken = [{**qa, "relevant_doc_ids": ["doc_999"]} if qa["query_id"] == "q03" else qa for qa in lecture.all_qa]
+    assert len(validate_dataset(lecture.docs, broken)) == 1
+
+
+def test_lecture_validation_of_clean_data_reports_0(lecture):
+    assert len(validate_dataset(lecture.docs, lecture.all_qa)) == 0
+
+
+# ---------------------------------------------------------------- the bundled corpora, really searched
+
+
+@pytest.fixture(scope="module", params=["ko", "en"])
+def searched(request, embeddings):
+    docs, all_qa = load_dataset(Path(__file__).parent.parent / "data" / "lecture" / request.param)
+    return all_qa, search_all(build_vectorstore(docs, embeddings), all_qa, k=5)
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 1.0), (3, 0.9677622660637882), (5, 0.9897679429448374)])
+def test_real_lecture_mean_ndcg(searched, k, expected):
+    assert evaluate(*searched).loc["nDCG", k] == pytest.approx(expected, abs=1e-15)
+
+
+def test_real_lecture_ndcg_of_q10(searched):
+    assert ndcg(*searched).loc["q10", "nDCG@5"] == pytest.approx(0.8772153153380493, abs=1e-15)
+
+
+def test_real_lecture_mrr(searched):
+    assert evaluate(*searched).loc["MRR", 5] == 1.0
+
+
+def test_real_lecture_finds_q10_at_ranks_1_and_4(searched):
+    gains = relevance_matrix(*searched, k=5).to_frame().loc["q10"]
+    assert gains.index[gains > 0].tolist() == [1, 4]
+
+
+def test_real_lecture_finds_the_other_eleven_at_rank_1(searched):
+    gains = relevance_matrix(*searched, k=5).to_frame().drop("q10")
+    assert gains[1].tolist() == [1.0] * 11
+
+
+# ---------------------------------------------------------------- five_metrics.json
+
+
+@pytest.mark.parametrize("late_rank", [11, 20])
+@pytest.mark.parametrize(("k", "expected"), [(5, 0.667), (10, 0.667), (20, 1.0)])
+def test_recall_grows_when_a_late_document_comes_within_k(late_rank, k, expected):
+    ranking = ["chunk_12", "chunk_99", "chunk_45", "chunk_33", "chunk_55", *(f"other_{rank}" for rank in range(6, 21))]
+    ranking[late_rank - 1] = "chunk_78"
+    table = recall([query(["chunk_12", "chunk_45", "chunk_78"])], {"q": hits(*ranking)}, ks=(5, 10, 20))
+    assert round(table.loc["q", f"Recall@{k}"], 3) == expected
+
+
+def three_queries_found_first_at_1_3_and_nowhere():
+    all_qa = [query(["A"], f"q{i}") for i in (1, 2, 3)]
+    return all_qa, {"q1": hits("A", "x"), "q2": hits("x", "y", "A"), "q3": hits("x", "y", "z")}
+
+
+@pytest.mark.parametrize(("query_id", "expected"), [("q1", 1.0), ("q2", 0.333), ("q3", 0.0)])
+def test_reciprocal_rank_of_three_queries(query_id, expected):
+    table = mrr(*three_queries_found_first_at_1_3_and_nowhere(), ks=10)
+    assert round(table.loc[query_id, "RR@10"], 3) == expected
+
+
+def test_mrr_of_three_queries():
+    assert round(evaluate(*three_queries_found_first_at_1_3_and_nowhere(), ks=10).loc["MRR", 10], 3) == 0.444
+
+
+def test_ndcg_of_relevant_at_2_and_4():
+    all_qa, results = marked([0, 1, 0, 1, 0], 2)
+    assert round(ndcg(all_qa, results, ks=5).loc["q", "nDCG@5"], 3) == 0.651
+
+
+def test_dcg_of_relevant_at_2_and_4():
+    all_qa, results = marked([0, 1, 0, 1, 0], 2)
+    gains = relevance_matrix(all_qa, results, k=5).gains[0]
+    assert round(sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1)), 3) == 1.062
+
+
+def test_idcg_of_relevant_at_2_and_4():
+    all_qa, results = marked([0, 1, 0, 1, 0], 2)
+    ideal = relevance_matrix(all_qa, results, k=5).ideal[0]
+    assert round(sum(gain / log2(rank + 1) for rank, gain in enumerate(ideal, start=1)), 3) == 1.631
+
+
+@pytest.mark.parametrize(("rank", "discount"), [(1, 1.0), (2, 0.631), (3, 0.5), (4, 0.431), (5, 0.387), (10, 0.289)])
+def test_discount_is_the_ndcg_of_one_relevant_document_at_that_rank(rank, discount):
+    all_qa, results = at_ranks(rank)
+    assert round(ndcg(all_qa, results, ks=10).loc["q", "nDCG@10"], 3) == discount
+
+
+@pytest.mark.parametrize(("ranks", "expected"), [((1, 2, 3), 1.0), ((1, 8, 9), 1.0), ((5, 8, 9), 0.2)])
+def test_mrr_sees_only_the_first_relevant(ranks, expected):
+    assert mrr(*at_ranks(*ranks), ks=10).loc["q", "RR@10"] == expected
+
+
+def test_ndcg_is_1_when_all_three_come_first():
+    assert ndcg(*at_ranks(1, 2, 3), ks=10).loc["q", "nDCG@10"] == 1.0
+
+
+def test_ndcg_is_below_1_when_two_of_three_come_late():
+    assert 0.5 < ndcg(*at_ranks(1, 8, 9), ks=10).loc["q", "nDCG@10"] < 1.0
+
+
+def test_ndcg_is_low_when_all_three_come_late():
+    assert ndcg(*at_ranks(5, 8, 9), ks=10).loc["q", "nDCG@10"] < 0.5
+
+
+def test_ndcg_is_below_1_where_the_ideal_of_the_retrieved_alone_would_give_1():
+    all_qa, results = marked([1, 0, 0], 5)  # a perfect order of what came back, and four never came back
+    table = per_query(all_qa, results, ks=3)
+    assert table.loc["q", "Recall@3"] < 1.0
+    assert round(table.loc["q", "nDCG@3"], 3) == 0.469
+
+
+def test_hit_rate_of_100_queries_of_which_13_fail():
+    all_qa = [query(["A"], f"q{i:03d}") for i in range(100)]
+    results = {qa["query_id"]: hits("x", "y") if i < 13 else hits("x", "A") for i, qa in enumerate(all_qa)}
+    assert hit_rate(all_qa, results, ks=10)["HitRate@10"].mean() == 0.87
+
+
+@pytest.mark.parametrize(
+    ("found", "hit", "complete"),
+    [((), False, False), (("A",), True, False), (("A", "B"), True, True)],
+    ids=["total failure", "partial", "complete"],
+)
+def test_outcome_of_a_query_at_10(found, hit, complete):
+    row = per_query([query(["A", "B"])], {"q": hits("x", *found)}, ks=10).loc["q"]
+    assert (row["HitRate@10"] == 1, row["Recall@10"] == 1) == (hit, complete)
+
+
+# ---------------------------------------------------------------- policies.json
+
+POLICY_QA = [
+    query(["D1", "D2", "D3"], "q1"),
+    query(["D4"], "q2"),
+    query(["D5", "D6"], "q3"),
+    query([], "q4"),
+]
+POLICY_RESULTS = {
+    "q1": hits("D7", "D1", "D8", "D2", "D3"),
+    "q2": hits("D8", "D7", "D4", "D9", "D1"),
+    "q3": hits("D9", "D8", "D7", "D6", "D5"),
+    "q4": hits("D1", "D2", "D3"),
+}
+
+
+@pytest.mark.parametrize(
+    ("k", "query_id", "expected"),
+    [(3, "q1", "1/3"), (3, "q2", "1"), (3, "q3", "0"), (5, "q1", "1"), (5, "q2", "1"), (5, "q3", "1")],
+)
+def test_policies_recall_of_a_query(k, query_id, expected):
+    assert recall(POLICY_QA, POLICY_RESULTS, ks=k).loc[query_id, f"Recall@{k}"] == float(Fraction(expected))
+
+
+@pytest.mark.parametrize(
+    ("k", "query_id", "expected"),
+    [(3, "q1", "1/2"), (3, "q2", "1/3"), (3, "q3", "0"), (5, "q1", "1/2"), (5, "q2", "1/3"), (5, "q3", "1/4")],
+)
+def test_policies_reciprocal_rank_of_a_query(k, query_id, expected):
+    assert mrr(POLICY_QA, POLICY_RESULTS, ks=k).loc[query_id, f"RR@{k}"] == float(Fraction(expected))
+
+
+@pytest.mark.parametrize(
+    ("k", "query_id", "expected"),
+    [(3, "q1", 2), (3, "q2", 3), (3, "q3", None), (5, "q1", 2), (5, "q2", 3), (5, "q3", 4)],
+)
+def test_policies_first_relevant_rank(k, query_id, expected):
+    gains = relevance_matrix(POLICY_QA, POLICY_RESULTS, k).to_frame().loc[query_id]
+    assert next(iter(gains.index[gains > 0]), None) == expected
+
+
+@pytest.mark.parametrize(("query_id", "expected"), [("q1", 1), ("q2", 1), ("q3", 0)])
+def test_policies_relevant_hits_in_the_first_3(query_id, expected):
+    gains = relevance_matrix(POLICY_QA, POLICY_RESULTS, k=3).to_frame().loc[query_id]
+    assert (gains > 0).sum() == expected
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_policies_evaluated_queries(k):
+    assert per_query(POLICY_QA, POLICY_RESULTS, ks=k).attrs["evaluated"] == 3
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_policies_excluded_queries(k):
+    table = per_query(POLICY_QA, POLICY_RESULTS, ks=k)
+    assert table.index[table[f"Recall@{k}"].isna()].tolist() == ["q4"]
+
+
+@pytest.mark.parametrize(("k", "expected"), [(3, 0.444444), (5, 1.0)])
+def test_policies_mean_recall(k, expected):
+    assert round(evaluate(POLICY_QA, POLICY_RESULTS, ks=k).loc["Recall", k], 6) == expected
+
+
+@pytest.mark.parametrize(("k", "expected"), [(3, 0.333333), (5, 1.0)])
+def test_policies_pooled_recall_can_be_read_off_the_matrix(k, expected):
+    matrix = relevance_matrix(POLICY_QA[:3], {query_id: POLICY_RESULTS[query_id] for query_id in ("q1", "q2", "q3")}, k)
+    assert round(matrix.hits.sum() / matrix.n_relevant.sum(), 6) == expected
+
+
+@pytest.mark.parametrize(("k", "expected"), [(3, 0.277778), (5, 0.361111)])
+def test_policies_mrr(k, expected):
+    assert round(evaluate(POLICY_QA, POLICY_RESULTS, ks=k).loc["MRR", k], 6) == expected
+
+
+@pytest.mark.parametrize("metric", ["Recall", "MRR"])
+def test_policies_an_empty_ranking_scores_0(metric):
+    assert evaluate([query(["D1"])], {"q": []}, ks=3).loc[metric, 3] == 0.0
+
+
+def test_policies_an_empty_ranking_is_evaluated():
+    attrs = evaluate([query(["D1"])], {"q": []}, ks=3).attrs
+    assert (attrs["evaluated"], attrs["excluded"]) == (1, 0)
+
+
+@pytest.mark.parametrize("metric", ["Recall", "MRR"])
+def test_policies_every_query_excluded_has_no_mean(metric):
+    value = evaluate([query([])], {"q": hits("D1", "D2", "D3")}, ks=3).loc[metric, 3]
+    assert value != value
+
+
+def test_policies_every_query_excluded_evaluates_none():
+    assert evaluate([query([])], {"q": hits("D1", "D2", "D3")}, ks=3).attrs["evaluated"] == 0
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True])
+def test_policies_reject_a_k_that_is_not_a_positive_integer(k):
+    with pytest.raises(ValueError, match="positive integer"):
+        per_query(POLICY_QA, POLICY_RESULTS, ks=k)
+
+
+def test_policies_reject_the_same_query_id_twice():
+    with pytest.raises(ValueError, match=r"same query_id twice: q1\b"):
+        per_query([*POLICY_QA, query(["D9"], "q1")], POLICY_RESULTS)
+
+
+def test_policies_reject_the_same_document_twice_in_one_ranking():
+    with pytest.raises(ValueError, match="q2: the document 'D4' stands twice"):
+        per_query(POLICY_QA, POLICY_RESULTS | {"q2": hits("D4", "D8", "D4")})
+
+
+@pytest.mark.parametrize("duplicates", ["unique", "position"])
+def test_policies_take_a_repeated_document_when_asked_to(duplicates):
+    table = per_query(POLICY_QA, POLICY_RESULTS | {"q2": hits("D4", "D8", "D4")}, duplicates=duplicates)
+    assert table.loc["q2", "HitRate@1"] == 1.0
+
+
+def test_policies_reject_a_relevant_document_that_is_not_in_the_corpus():
+    docs = [{"doc_id": f"D{i}", "title": f"title {i}", "content": f"content {i}"} for i in range(1, 10)]
+    all_qa = [{**qa, "question": f"question of {qa['query_id']}"} for qa in POLICY_QA[:3]]
+    all_qa[1]["relevant_doc_ids"] = ["D44"]
+    with pytest.raises(ValueError, match="q2 -> D44"):
+        validate_dataset(docs, all_qa).raise_if_errors()

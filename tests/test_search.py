@@ -1,0 +1,1060 @@
+"""Searching all queries: form of the results, calls made, cache, ties, other stores, bad input."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+
+from rageval_kit import Results, add_documents, build_vectorstore, search_all
+from rageval_kit.cache import Cache
+from rageval_kit.vectorstore import _import_community, to_documents
+
+DOCS = [
+    {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},
+    {"doc_id": "doc_002", "title": "RAG", "content": "Retrieval comes first."},
+    {"doc_id": "doc_003", "title": "Tokens", "content": "Texts are cut into tokens."},
+    {"doc_id": "doc_004", "title": "", "content": "A document without a title."},
+]
+MORE = [
+    {"doc_id": "doc_011", "title": "Variants", "content": "Heads share keys."},
+    {"doc_id": "doc_012", "title": "Quantisation", "content": "Fewer bits."},
+]
+ALL_QA = [
+    {"query_id": f"q{i:02}", "question": question} for i, question in enumerate(["What is cut?", "무엇을 쓰나?"], 1)
+]
+
+
+class Letters(Embeddings):
+    """Count letters, and the calls."""
+
+    def __init__(self, model="letters", dimensions=32):
+        self.model = model
+        self.dimensions = dimensions
+        self._batches, self._singles, self._forgets = [], [], 0
+
+    def embed_documents(self, texts):
+        self._batches.append(list(texts))
+        return [self._vector(text) for text in texts[self._forgets :]]
+
+    def embed_query(self, text):
+        self._singles.append(text)
+        return self._vector(text)
+
+    def forget_calls(self):
+        self._batches.clear()
+        self._singles.clear()
+
+    @property
+    def calls(self):
+        return len(self._batches), len(self._singles)
+
+    def _vector(self, text):
+        vector = np.bincount([ord(letter) % self.dimensions for letter in text], minlength=self.dimensions)
+        return (vector / np.linalg.norm(vector)).tolist()
+
+
+class Prompted(Letters):
+    """Put a prompt before a query, as E5 and other query and passage models do."""
+
+    def __init__(self, query_prompt="query: "):
+        super().__init__()
+        self.query_prompt = query_prompt
+
+    def embed_query(self, text):
+        self._singles.append(text)
+        return self._vector(self.query_prompt + text)
+
+
+@pytest.fixture(autouse=True)
+def new_session(monkeypatch):
+    """Let no test find in memory what another has searched."""
+    monkeypatch.setattr("rageval_kit.cache._session", None)
+
+
+@pytest.fixture
+def letters():
+    return Letters()
+
+
+@pytest.fixture
+def store(letters):
+    """A store whose embeddings have no calls yet."""
+    return built(DOCS, letters)
+
+
+@pytest.fixture(params=["memory", "file"])
+def cache(request, tmp_path):
+    return None if request.param == "memory" else tmp_path / "cache.db"
+
+
+def built(docs, letters):
+    store = build_vectorstore(docs, letters)
+    letters.forget_calls()
+    return store
+
+
+def queries(n, word="question"):
+    return [{"query_id": f"q{i}", "question": f"{word} number {i}"} for i in range(n)]
+
+
+def ids(hits):
+    return [hit["doc_id"] for hit in hits]
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+def test_results_are_a_dict_of_lists_in_the_order_of_all_qa(store):
+    results = search_all(store, ALL_QA[::-1], 3)
+    assert isinstance(results, dict)
+    assert isinstance(results, Results)
+    assert {query_id: len(hits) for query_id, hits in results.items()} == {"q02": 3, "q01": 3}
+    assert list(results) == ["q02", "q01"]
+
+
+def test_a_hit_has_doc_id_title_content_and_score(store):
+    hit = search_all(store, [{"query_id": "q", "question": "Texts are cut into tokens."}], 1)["q"][0]
+    assert list(hit) == ["doc_id", "title", "content", "score"]
+    assert {field: hit[field] for field in DOCS[2]} == DOCS[2]
+
+
+def test_a_hit_without_title_has_its_content(store):
+    hits = search_all(store, ALL_QA, 4)["q01"]
+    assert {field: next(hit for hit in hits if hit["doc_id"] == "doc_004")[field] for field in DOCS[3]} == DOCS[3]
+
+
+@pytest.mark.parametrize("title", [" RAG", "RAG ", "RAG\n"])
+def test_a_title_with_white_space_around_it_is_not_in_the_content(letters, title):
+    store = built([{"doc_id": "d", "title": title, "content": "Retrieval comes first."}], letters)
+    assert search_all(store, ALL_QA, 1)["q01"][0]["content"] == "Retrieval comes first."
+
+
+def test_a_document_that_is_only_a_title_has_no_content(letters):
+    store = built([{"doc_id": "d", "title": "Only a title", "content": ""}], letters)
+    assert search_all(store, ALL_QA, 1)["q01"][0]["content"] == ""
+
+
+def test_texts_and_numbers_of_a_hit_are_pythons_own(store):
+    hits = [hit for hits in search_all(store, ALL_QA, 4).values() for hit in hits]
+    assert {tuple(type(value) for value in hit.values()) for hit in hits} == {(str, str, str, float)}
+
+
+def test_results_can_be_written_as_json(store):
+    results = search_all(store, ALL_QA, 3)
+    assert json.loads(json.dumps(results)) == results
+
+
+def test_hits_are_those_of_langchain(lecture_ko, letters):
+    store = built(lecture_ko.docs, letters)
+    results = search_all(store, lecture_ko.all_qa, 5)
+    for qa in lecture_ko.all_qa:
+        expected = store.similarity_search_with_score(qa["question"], k=5)
+        assert ids(results[qa["query_id"]]) == [document.metadata["doc_id"] for document, _ in expected]
+        assert [hit["score"] for hit in results[qa["query_id"]]] == pytest.approx(
+            [score for _, score in expected], abs=2e-5
+        )
+
+
+def test_scores_are_squared_l2_distances_best_first(store, letters):
+    question = ALL_QA[0]["question"]
+    distances = np.square(store.index.reconstruct_n(0, 4) - np.array(letters.embed_query(question))).sum(axis=1)
+    results = search_all(store, ALL_QA, 4)
+    assert [hit["score"] for hit in results["q01"]] == pytest.approx(sorted(distances), abs=2e-5)
+    assert (results.score_name, results.lower_is_better) == ("squared L2 distance", True)
+
+
+def test_fewer_hits_come_back_from_a_smaller_corpus(store):
+    results = search_all(store, ALL_QA, 100)
+    assert [sorted(ids(hits)) for hits in results.values()] == [["doc_001", "doc_002", "doc_003", "doc_004"]] * 2
+    assert results.k == 100
+
+
+def test_a_store_whose_documents_were_all_deleted_is_refused(store):
+    store.delete([doc["doc_id"] for doc in DOCS])
+    with pytest.raises(ValueError, match="The vectorstore holds no document"):
+        search_all(store, ALL_QA, 3)
+
+
+def test_an_id_that_langchain_made_up_is_not_taken_for_a_doc_id(letters):
+    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(["aaa", "bbb"], letters)
+    with pytest.raises(ValueError, match="has no doc_id"):
+        search_all(store, ALL_QA, 2)
+
+
+def test_a_corpus_of_one_document_is_searched(letters):
+    assert ids(search_all(built(DOCS[:1], letters), ALL_QA, 5)["q01"]) == ["doc_001"]
+
+
+def test_the_queries_may_be_a_table(store):
+    assert search_all(store, pd.DataFrame(ALL_QA), 3) == search_all(store, ALL_QA, 3)
+
+
+def test_the_queries_may_be_a_table_with_a_row_a_judgement(store):
+    table = pd.DataFrame([qa | {"doc_id": doc_id} for qa in ALL_QA for doc_id in ("doc_001", "doc_002")])
+    assert search_all(store, table, 3) == search_all(store, ALL_QA, 3)
+
+
+def test_repr_says_what_was_searched_and_what_the_scores_mean(store):
+    assert repr(search_all(store, ALL_QA, 3)) == (
+        "Results of 2 queries, k=3; score: squared L2 distance, lower is better; 2 searched, 0 from the cache"
+    )
+
+
+def test_repr_says_what_changed(store):
+    search_all(store, ALL_QA, 3)
+    add_documents(store, MORE)
+    assert repr(search_all(store, ALL_QA, 3)).endswith(
+        "2 searched, 0 from the cache; documents since the last search: 2 added (doc_011, doc_012)"
+    )
+
+
+def test_to_frame_has_a_row_a_hit(store):
+    results = search_all(store, ALL_QA, 3)
+    table = results.to_frame()
+    assert table.columns.tolist() == ["query_id", "rank", "doc_id", "title", "score"]
+    assert table["query_id"].tolist() == ["q01"] * 3 + ["q02"] * 3
+    assert table["rank"].tolist() == [1, 2, 3] * 2
+    assert table["doc_id"].tolist() == ids(results["q01"]) + ids(results["q02"])
+    assert table["score"].tolist() == [hit["score"] for hits in results.values() for hit in hits]
+
+
+def test_the_index_has_a_fingerprint(store):
+    before = search_all(store, ALL_QA, 3).index
+    assert before == search_all(store, ALL_QA, 2).index
+    add_documents(store, MORE)
+    assert before != search_all(store, ALL_QA, 3).index
+
+
+# ---------------------------------------------------------------- calls of the model
+
+
+def test_12_queries_are_one_batch_and_at_most_one_call_more(lecture, letters, cache):
+    store = built(lecture.docs, letters)
+    search_all(store, lecture.all_qa, 5, cache=cache)
+    assert letters._batches == [[qa["question"] for qa in lecture.all_qa]]
+    assert len(letters._singles) <= 1
+
+
+def test_the_second_time_the_model_is_not_called(lecture, letters, cache):
+    store = built(lecture.docs, letters)
+    first = search_all(store, lecture.all_qa, 5, cache=cache)
+    letters.forget_calls()
+    second = search_all(store, lecture.all_qa, 5, cache=cache)
+    assert letters.calls == (0, 0)
+    assert second == first
+    assert (first.searched, first.cached, second.searched, second.cached) == (12, 0, 0, 12)
+
+
+def test_what_was_learnt_of_the_model_is_kept(store, letters, cache):
+    search_all(store, queries(5), 2, cache=cache)
+    letters.forget_calls()
+    search_all(store, queries(5, "other"), 2, cache=cache)
+    assert letters.calls == (1, 0)
+
+
+def test_only_new_questions_are_embedded(store, letters, cache):
+    search_all(store, queries(5), 2, cache=cache)
+    letters.forget_calls()
+    results = search_all(store, queries(8), 2, cache=cache)
+    assert letters._batches == [["question number 5", "question number 6", "question number 7"]]
+    assert (results.searched, results.cached) == (3, 5)
+
+
+def test_a_question_asked_twice_is_embedded_once(store, letters):
+    all_qa = [*queries(3), {"query_id": "again", "question": "question number 1"}]
+    results = search_all(store, all_qa, 2)
+    assert letters._batches == [["question number 0", "question number 1", "question number 2"]]
+    assert results["again"] == results["q1"]
+    assert (results.searched, results.cached) == (4, 0)
+
+
+def test_the_cache_goes_by_the_question_and_not_by_its_id(store, letters, cache):
+    search_all(store, [{"query_id": "q01", "question": "What is cut?"}], 2, cache=cache)
+    letters.forget_calls()
+    results = search_all(store, [{"query_id": "other", "question": "What is cut?"}], 2, cache=cache)
+    assert (list(results), letters.calls) == (["other"], (0, 0))
+
+
+def test_an_id_with_another_question_is_searched_anew(store, cache):
+    search_all(store, [{"query_id": "q01", "question": "What is cut?"}], 2, cache=cache)
+    results = search_all(store, [{"query_id": "q01", "question": "What comes first?"}], 2, cache=cache)
+    assert results.searched == 1
+
+
+def test_many_queries_are_embedded_in_batches(store, letters):
+    results = search_all(store, queries(600), 2)
+    assert [len(batch) for batch in letters._batches] == [256, 256, 88]
+    assert len(results) == 600
+
+
+def test_a_model_that_embeds_queries_otherwise_is_asked_query_by_query(cache):
+    model = Prompted(query_prompt="zzzzzzzzzz ")
+    store = built(DOCS, model)
+    results = search_all(store, queries(5), 4, cache=cache)
+    assert sorted(model._singles) == [qa["question"] for qa in queries(5)]
+    for qa in queries(5):
+        expected = store.similarity_search_with_score_by_vector(model.embed_query(qa["question"]), k=4)
+        assert ids(results[qa["query_id"]]) == [document.metadata["doc_id"] for document, _ in expected]
+        assert [hit["score"] for hit in results[qa["query_id"]]] == pytest.approx([s for _, s in expected], abs=2e-5)
+
+
+def test_a_model_known_to_embed_queries_otherwise_gets_no_batch(cache):
+    model = Prompted()
+    store = built(DOCS, model)
+    search_all(store, queries(5), 4, cache=cache)
+    model.forget_calls()
+    search_all(store, queries(5, "other"), 4, cache=cache)
+    assert model.calls == (0, 5)
+
+
+def test_one_query_alone_is_embedded_as_a_query():
+    model = Prompted(query_prompt="zzzzzzzzzz ")
+    store = built(DOCS, model)
+    search_all(store, queries(1), 4)
+    assert model.calls == (0, 1)
+
+
+# ---------------------------------------------------------------- k and the cache
+
+
+def test_a_smaller_k_is_served_from_a_deeper_entry(store, letters, cache):
+    deep = search_all(store, ALL_QA, 4, cache=cache)
+    letters.forget_calls()
+    results = search_all(store, ALL_QA, 2, cache=cache)
+    assert letters.calls == (0, 0)
+    assert results == {query_id: hits[:2] for query_id, hits in deep.items()}
+    assert (results.k, results.cached) == (2, 2)
+
+
+def test_a_deeper_k_is_searched_anew(store, cache):
+    search_all(store, ALL_QA, 2, cache=cache)
+    results = search_all(store, ALL_QA, 4, cache=cache)
+    assert (results.searched, results.cached) == (2, 0)
+    assert [len(hits) for hits in results.values()] == [4, 4]
+
+
+def test_the_deeper_entry_stays_after_a_smaller_search(store, cache):
+    search_all(store, ALL_QA, 4, cache=cache)
+    search_all(store, ALL_QA, 2, cache=cache)
+    assert search_all(store, ALL_QA, 4, cache=cache).cached == 2
+
+
+def test_a_shallow_ranking_that_another_session_writes_late_does_not_replace_a_deep_one():
+    cache = Cache(":memory:")
+    cache.store("index", {"What is cut?": [(2, 0.1), (0, 0.5)]}, 2)
+    cache.store("index", {"What is cut?": [(2, 0.1)]}, 1)
+    assert cache.rankings("index", ["What is cut?"], 2) == {"What is cut?": [(2, 0.1), (0, 0.5)]}
+
+
+def test_a_deeper_search_is_no_change(store, cache):
+    search_all(store, ALL_QA, 2, cache=cache)
+    assert search_all(store, ALL_QA, 4, cache=cache).changed == ""
+
+
+def test_a_k_above_the_size_of_the_corpus_is_cached(store, cache):
+    first = search_all(store, ALL_QA, 100, cache=cache)
+    second = search_all(store, ALL_QA, 100, cache=cache)
+    assert (second, second.cached) == (first, 2)
+
+
+def test_editing_a_hit_does_not_reach_the_cache(store, cache):
+    results = search_all(store, ALL_QA, 2, cache=cache)
+    expected = json.loads(json.dumps(results))
+    results["q01"][0]["doc_id"] = "edited"
+    results["q01"].pop()
+    assert search_all(store, ALL_QA, 2, cache=cache) == expected
+
+
+def test_the_folder_of_the_cache_is_made(store, tmp_path):
+    search_all(store, ALL_QA, 2, cache=tmp_path / "new" / "폴더" / "cache.db")
+    assert (tmp_path / "new" / "폴더" / "cache.db").exists()
+
+
+def test_the_cache_may_be_given_as_text(store, tmp_path):
+    search_all(store, ALL_QA, 2, cache=str(tmp_path / "cache.db"))
+    assert search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db").cached == 2
+
+
+def test_a_file_and_the_memory_are_two_caches(store, tmp_path):
+    search_all(store, ALL_QA, 2)
+    assert search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db").cached == 0
+
+
+def test_two_stores_share_a_file(store, tmp_path):
+    other = built(MORE, Letters())
+    search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db")
+    search_all(other, ALL_QA, 2, cache=tmp_path / "cache.db")
+    assert search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db").cached == 2
+    assert search_all(other, ALL_QA, 2, cache=tmp_path / "cache.db").cached == 2
+
+
+def test_no_pickle_is_in_the_cache_file(store, tmp_path):
+    search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db")
+    data = (tmp_path / "cache.db").read_bytes()
+    assert data.startswith(b"SQLite format 3\x00")
+    assert b"\x80\x04\x95" not in data
+
+
+# ---------------------------------------------------------------- changes are noticed
+
+
+def test_nothing_changed_at_first(store, cache):
+    assert search_all(store, ALL_QA, 3, cache=cache).changed == ""
+
+
+def test_nothing_changed_the_second_time(store, cache):
+    search_all(store, ALL_QA, 3, cache=cache)
+    assert search_all(store, ALL_QA, 3, cache=cache).changed == ""
+
+
+def test_the_same_index_built_again_is_not_searched_again(letters, cache):
+    search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
+    assert search_all(built(DOCS, letters), ALL_QA, 3, cache=cache).cached == 2
+
+
+def test_added_documents_are_noticed_and_said(store, cache):
+    search_all(store, ALL_QA, 3, cache=cache)
+    add_documents(store, MORE)
+    results = search_all(store, ALL_QA, 6, cache=cache)
+    assert results.changed == "documents since the last search: 2 added (doc_011, doc_012)"
+    assert results.searched == 2
+    assert {"doc_011", "doc_012"} <= set(ids(results["q01"]))
+
+
+def test_the_documents_of_the_lecture_that_are_added_later_are_noticed(lecture_ko, embeddings, tmp_path):
+    store = build_vectorstore(lecture_ko.docs[:10], embeddings)
+    before = search_all(store, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
+    add_documents(store, lecture_ko.docs[10:])
+    after = search_all(store, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
+    assert after.changed == "documents since the last search: 2 added (doc_011, doc_012)"
+    assert "doc_011" not in ids(before["q11"])
+    assert ids(after["q11"])[0] == "doc_011"
+
+
+def test_documents_that_langchain_added_are_noticed(store, cache):
+    search_all(store, ALL_QA, 3, cache=cache)
+    store.add_documents(to_documents(MORE), ids=["doc_011", "doc_012"])
+    assert "2 added (doc_011, doc_012)" in search_all(store, ALL_QA, 3, cache=cache).changed
+
+
+def test_removed_documents_are_noticed_and_said(store, cache):
+    search_all(store, ALL_QA, 4, cache=cache)
+    store.delete(["doc_003"])
+    results = search_all(store, ALL_QA, 4, cache=cache)
+    assert results.changed == "documents since the last search: 1 removed (doc_003)"
+    assert sorted(ids(results["q01"])) == ["doc_001", "doc_002", "doc_004"]
+
+
+def test_a_changed_text_is_noticed_and_said(letters, cache):
+    search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
+    docs = [DOCS[0], DOCS[1], DOCS[2] | {"content": "Another text."}, DOCS[3]]
+    results = search_all(built(docs, letters), ALL_QA, 4, cache=cache)
+    assert results.changed == "documents since the last search: 1 changed (doc_003)"
+    assert (results.searched, results.cached) == (2, 0)
+
+
+def test_a_text_edited_in_the_store_is_noticed(store, cache):
+    search_all(store, ALL_QA, 4, cache=cache)
+    store.similarity_search("Texts are cut into tokens.", k=1)[0].page_content = "Tokens\nEdited."
+    results = search_all(store, ALL_QA, 4, cache=cache)
+    assert results.changed == "documents since the last search: 1 changed (doc_003)"
+    assert "Edited." in [hit["content"] for hit in results["q01"]]
+
+
+def test_several_changes_are_said_at_once(letters, cache):
+    search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
+    docs = [DOCS[0], DOCS[1] | {"content": "Another text."}, DOCS[3], MORE[0]]
+    assert search_all(built(docs, letters), ALL_QA, 3, cache=cache).changed == (
+        "documents since the last search: 1 added (doc_011), 1 removed (doc_003), 1 changed (doc_002)"
+    )
+
+
+def test_many_changes_are_counted(letters, cache):
+    docs = [{"doc_id": f"d{i:02}", "title": "", "content": f"text {i}"} for i in range(20)]
+    search_all(built(docs[:8], letters), ALL_QA, 3, cache=cache)
+    assert search_all(built(docs, letters), ALL_QA, 3, cache=cache).changed == (
+        "documents since the last search: 12 added (d08, d09, d10, d11, d12 and 7 more)"
+    )
+
+
+def test_another_model_is_noticed_and_said(cache):
+    one, other = Letters("one"), Letters("other")
+    search_all(built(DOCS, one), ALL_QA, 3, cache=cache)
+    results = search_all(built(DOCS, other), ALL_QA, 3, cache=cache)
+    assert results.searched == 2
+    assert results.changed == (
+        "embeddings were Letters(model=one, dimensions=32), now Letters(model=other, dimensions=32)"
+    )
+
+
+def test_a_changed_query_prompt_is_noticed_and_said(cache):
+    model = Prompted(query_prompt="query: ")
+    store = built(DOCS, model)
+    search_all(store, ALL_QA, 3, cache=cache)
+    model.query_prompt = "zzzzzzzzzzzzzzzz "
+    results = search_all(store, ALL_QA, 3, cache=cache)
+    assert (results.searched, results.cached) == (2, 0)
+    assert "settings" in results.changed
+
+
+def test_a_model_that_becomes_asymmetric_is_noticed(cache):
+    model = Prompted(query_prompt="")
+    store = built(DOCS, model)
+    search_all(store, ALL_QA, 3, cache=cache)
+    model.query_prompt = "zzzzzzzzzzzzzzzz "
+    model.forget_calls()
+    search_all(store, ALL_QA, 3, cache=cache)
+    assert sorted(model._singles) == sorted(qa["question"] for qa in ALL_QA)
+
+
+def test_other_vectors_of_the_same_texts_are_noticed(cache):
+    class Retrained(Letters):
+        def _vector(self, text):
+            return super()._vector(text)[:: self._direction]
+
+    model = Retrained()
+    for model._direction in (1, -1):
+        results = search_all(built(DOCS, model), ALL_QA, 3, cache=cache)
+    assert (results.searched, results.cached) == (2, 0)
+    assert "other vectors" in results.changed
+
+
+def test_another_order_of_the_documents_is_noticed(letters, cache):
+    search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
+    results = search_all(built(DOCS[::-1], letters), ALL_QA, 3, cache=cache)
+    assert results.searched == 2
+    assert "order" in results.changed
+
+
+def test_an_earlier_index_is_still_in_the_cache(letters, cache):
+    before = search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
+    search_all(built(DOCS + MORE, letters), ALL_QA, 3, cache=cache)
+    again = search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
+    assert (again, again.cached, again.changed) == (before, 2, "")
+
+
+# ---------------------------------------------------------------- ties
+
+
+def copies(n, text="the same text"):
+    return [{"doc_id": f"copy_{i:03}", "title": "", "content": text} for i in range(n)]
+
+
+def in_order(n):
+    return [f"copy_{i:03}" for i in range(n)]
+
+
+@pytest.fixture(params=["L2", "inner product"])
+def copies_between(request, letters):
+    """Sixty copies with another document before, in the middle and behind; by either metric."""
+    others = [{"doc_id": f"other_{i}", "title": "", "content": f"{'xyz'[i]}" * 9} for i in range(3)]
+    docs = [others[0], *copies(30), others[1], *copies(60)[30:], others[2]]
+    if request.param == "L2":
+        return built(docs, letters)
+    documents = to_documents(docs)
+    strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
+    return _import_community("langchain_community.vectorstores").FAISS.from_texts(
+        [document.page_content for document in documents],
+        letters,
+        metadatas=[document.metadata for document in documents],
+        ids=[document.id for document in documents],
+        distance_strategy=strategies.MAX_INNER_PRODUCT,
+    )
+
+
+@pytest.mark.parametrize("k", [1, 5, 20, 59])
+def test_copies_come_in_the_order_of_the_corpus_in_a_batch(copies_between, k):
+    results = search_all(copies_between, queries(40, "the same text"), k)
+    assert {tuple(ids(hits)) for hits in results.values()} == {tuple(in_order(k))}
+
+
+@pytest.mark.parametrize("k", [1, 5, 20, 59])
+def test_copies_come_in_the_order_of_the_corpus_for_one_query(copies_between, k):
+    assert ids(search_all(copies_between, queries(1, "the same text"), k)["q0"]) == in_order(k)
+
+
+def test_sixty_copies_and_no_other_document(letters):
+    assert ids(search_all(built(copies(60), letters), ALL_QA, 10)["q01"]) == in_order(10)
+
+
+def test_copies_have_one_score(copies_between):
+    hits = search_all(copies_between, queries(40, "the same text"), 60)["q7"]
+    assert len({hit["score"] for hit in hits}) == 1
+
+
+def test_inner_products_are_higher_when_better(letters):
+    strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
+    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(
+        ["aaa", "aab", "bbb"],
+        letters,
+        metadatas=[{"doc_id": text} for text in ("aaa", "aab", "bbb")],
+        distance_strategy=strategies.MAX_INNER_PRODUCT,
+    )
+    results = search_all(store, [{"query_id": "q", "question": "aaaa"}], 3)
+    assert ids(results["q"]) == ["aaa", "aab", "bbb"]
+    assert [hit["score"] for hit in results["q"]] == sorted((hit["score"] for hit in results["q"]), reverse=True)
+    assert (results.score_name, results.lower_is_better) == ("inner product", False)
+
+
+class Scattered(Letters):
+    """Put every text in a direction of its own, in 512 dimensions, so that scores take every value."""
+
+    def __init__(self):
+        super().__init__(dimensions=512)
+
+    def _vector(self, text):
+        vector = np.random.default_rng(list(text.encode())).normal(size=self.dimensions)
+        return (vector / np.linalg.norm(vector)).tolist()
+
+
+@pytest.mark.parametrize("k", [5, 60])
+def test_copies_keep_their_order_whatever_the_score(k):
+    store = built(copies(60), Scattered())
+    results = search_all(store, queries(1000), k)
+    wrong = [query_id for query_id, hits in results.items() if ids(hits) != in_order(k)]
+    assert wrong == []
+
+
+class Angles(Letters):
+    """Read a text as an angle in millionths, and give that direction."""
+
+    def _vector(self, text):
+        angle = float(text) / 1e6
+        return [np.cos(angle), np.sin(angle)]
+
+
+@pytest.mark.parametrize("n", [1, 40], ids=["single", "batch"])
+def test_scores_that_differ_by_float_noise_are_ties(n):
+    # The last is nearest to the query by 3 millionths, and a tie reaches far past the hits first fetched.
+    docs = [{"doc_id": f"d{i:02}", "title": "", "content": f"{i / 20}"} for i in range(40)]
+    results = search_all(
+        built(docs, Angles()), [{"query_id": f"q{i}", "question": f"{927295 + i}"} for i in range(n)], 5
+    )
+    assert ids(results["q0"]) == ["d00", "d01", "d02", "d03", "d04"]
+
+
+def test_scores_that_differ_by_more_are_no_ties():
+    docs = [{"doc_id": f"d{i:02}", "title": "", "content": f"{i * 20}"} for i in range(40)]
+    results = search_all(built(docs, Angles()), [{"query_id": "q", "question": "927295"}], 5)
+    assert ids(results["q"]) == ["d39", "d38", "d37", "d36", "d35"]
+
+
+def test_a_batch_gives_what_single_searches_give(tmp_path):
+    store = built([*copies(20), *DOCS, *MORE], Scattered())
+    batch = search_all(store, queries(60), 22, cache=tmp_path / "cache.db")
+    single = {qa["query_id"]: ids(search_all(store, [qa], 22)[qa["query_id"]]) for qa in queries(60)}
+    assert {query_id: ids(hits) for query_id, hits in batch.items()} == single
+
+
+def test_a_normalised_store_compares_directions():
+    class Longer(Letters):
+        def _vector(self, text):
+            return (3 * np.array(super()._vector(text))).tolist()
+
+    faiss_store = _import_community("langchain_community.vectorstores").FAISS
+    texts = ["aaa", "aab", "bbb"]
+    store = faiss_store.from_texts(texts, Longer(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True)
+    hits = search_all(store, [{"query_id": "q", "question": "aaaa"}], 3)["q"]
+    assert ids(hits) == texts
+    assert [hit["score"] for hit in hits] == pytest.approx([0, 2 - 4 / 5**0.5, 2], abs=2e-5)
+
+
+def test_a_query_of_zeros_finds_something_in_a_normalised_store():
+    class Zeros(Letters):
+        def _vector(self, text):
+            return [0.0] * self.dimensions if text == "nothing" else super()._vector(text)
+
+    faiss_store = _import_community("langchain_community.vectorstores").FAISS
+    texts = ["aaa", "bbb"]
+    store = faiss_store.from_texts(texts, Zeros(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True)
+    assert ids(search_all(store, [{"query_id": "q", "question": "nothing"}], 2)["q"]) == ["aaa", "bbb"]
+
+
+# ---------------------------------------------------------------- dying, sharing and breaking
+
+
+class Dying(Letters):
+    """Fail in the third batch of queries."""
+
+    def embed_documents(self, texts):
+        if len(self._batches) == 2 and texts[0].startswith("question"):
+            raise RuntimeError("the kernel died")
+        return super().embed_documents(texts)
+
+
+def test_a_search_that_dies_in_the_third_batch_keeps_the_first_two(cache):
+    model = Dying()
+    store = built(DOCS, model)
+    with pytest.raises(RuntimeError, match="the kernel died"):
+        search_all(store, queries(600), 2, cache=cache)
+    model.forget_calls()
+    results = search_all(store, queries(600), 2, cache=cache)
+    assert [len(batch) for batch in model._batches] == [88]
+    assert (results.searched, results.cached) == (88, 512)
+
+
+PROCESS = """
+import sys, time
+from pathlib import Path
+from test_search import DOCS, Letters, built, queries
+from rageval_kit import search_all
+
+folder, word = Path(sys.argv[1]), sys.argv[2]
+letters = Letters()
+store = built(DOCS, letters)
+found = search_all(store, queries(20, "early"), 2, cache=folder / "cache.db")
+print(found.cached, *letters.calls)
+(folder / f"ready-{word}").touch()
+while not (folder / "start").exists():
+    time.sleep(0.001)
+for n in range(50, 550, 50):
+    found = search_all(store, queries(n, word), 2, cache=folder / "cache.db")
+print(found.searched, found.cached)
+"""
+
+
+def start_process(folder, word):
+    code = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'tests')!r}]\n{PROCESS}"
+    command = [sys.executable, "-c", code, str(folder), word]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out.splitlines()
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory):
+    """Search 20 queries here, then again in two new processes, which then write to the file at once."""
+    folder = tmp_path_factory.mktemp("shared")
+    search_all(built(DOCS, Letters()), queries(20, "early"), 2, cache=folder / "cache.db")
+    processes = [start_process(folder, word) for word in ("question", "other")]
+    while len(list(folder.glob("ready-*"))) < 2 and all(process.poll() is None for process in processes):
+        time.sleep(0.01)
+    (folder / "start").touch()
+    return folder, [finish(process) for process in processes]
+
+
+def test_a_new_process_finds_the_results_in_the_file(two_processes):
+    _, printed = two_processes
+    assert [lines[0] for lines in printed] == ["20 0 0", "20 0 0"]
+
+
+def test_two_processes_write_one_file_at_once(two_processes):
+    _, printed = two_processes
+    assert [lines[1] for lines in printed] == ["50 450", "50 450"]
+
+
+@pytest.mark.parametrize("word", ["question", "other"])
+def test_what_two_processes_wrote_is_all_there(two_processes, word):
+    folder, _ = two_processes
+    assert search_all(built(DOCS, Letters()), queries(500, word), 2, cache=folder / "cache.db").cached == 500
+
+
+def test_four_sessions_make_one_new_file_at_once(tmp_path):
+    failed = []
+
+    def open_and_close(path, barrier):
+        barrier.wait()
+        try:
+            Cache(path).close()
+        except Exception as error:
+            failed.append(f"{type(error).__name__}: {error}")
+
+    for number in range(25):
+        arguments = (tmp_path / f"{number}.db", threading.Barrier(4))
+        threads = [threading.Thread(target=open_and_close, args=arguments) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == []
+
+
+def test_a_file_that_is_no_cache_is_named(store, tmp_path):
+    (tmp_path / "notes.txt").write_text("these are notes\n" * 100, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"notes\.txt cannot be used as a search cache .*Delete the file"):
+        search_all(store, ALL_QA, 2, cache=tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text("utf-8").startswith("these are notes")
+
+
+def test_a_folder_in_place_of_a_file_is_named(store, tmp_path):
+    with pytest.raises(ValueError, match="cannot be used as a search cache"):
+        search_all(store, ALL_QA, 2, cache=tmp_path)
+
+
+def test_a_database_of_another_program_is_named_and_left_alone(store, tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE notes (text)")
+    other.close()
+    before = (tmp_path / "other.db").read_bytes()
+    with pytest.raises(ValueError, match=r"other\.db is an SQLite file, but not a search cache"):
+        search_all(store, ALL_QA, 2, cache=tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
+
+
+@pytest.fixture
+def written_cache(store, tmp_path):
+    search_all(store, queries(300), 4, cache=tmp_path / "cache.db")
+    return tmp_path / "cache.db"
+
+
+def test_a_truncated_cache_is_named(store, written_cache):
+    data = written_cache.read_bytes()
+    written_cache.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ValueError, match=r"cache\.db cannot be used as a search cache"):
+        search_all(store, queries(300), 4, cache=written_cache)
+
+
+def test_a_cache_broken_inside_is_named(store, written_cache):
+    data = written_cache.read_bytes()
+    written_cache.write_bytes(data[:4096] + b"x" * (len(data) - 4096))
+    with pytest.raises(ValueError, match=r"cache\.db cannot be used as a search cache"):
+        search_all(store, queries(300), 4, cache=written_cache)
+
+
+def test_an_empty_file_becomes_a_cache(store, tmp_path):
+    (tmp_path / "cache.db").touch()
+    search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db")
+    assert search_all(store, ALL_QA, 2, cache=tmp_path / "cache.db").cached == 2
+
+
+# ---------------------------------------------------------------- other stores and retrievers
+
+
+class WordRetriever(BaseRetriever):
+    """Rank documents by the words they share with the question, as BM25 does."""
+
+    documents: list[Document]
+    k: int = 4
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        words = set(query.lower().split())
+
+        def shared(document):
+            return len(words & set(document.page_content.lower().split()))
+
+        return sorted(self.documents, key=shared, reverse=True)[: self.k]
+
+
+class WordStore(VectorStore):
+    """A store without scores."""
+
+    def __init__(self, documents):
+        self.retriever = WordRetriever(documents=documents, k=100)
+
+    def similarity_search(self, query, k=4, **kwargs):
+        return self.retriever.invoke(query)[:k]
+
+    @classmethod
+    def from_texts(cls, texts, embedding, metadatas=None, **kwargs):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def in_memory(letters):
+    store = InMemoryVectorStore(letters)
+    store.add_documents(to_documents(DOCS))
+    return store
+
+
+@pytest.fixture
+def retriever():
+    return WordRetriever(documents=to_documents(DOCS))
+
+
+CUT = [{"query_id": "q01", "question": "how texts are cut"}]
+
+
+def test_an_in_memory_store_is_searched(in_memory):
+    results = search_all(in_memory, CUT, 3)
+    expected = in_memory.similarity_search_with_score("how texts are cut", k=3)
+    assert [(hit["doc_id"], hit["score"]) for hit in results["q01"]] == [
+        (document.metadata["doc_id"], score) for document, score in expected
+    ]
+    assert sorted(hit["content"] for hit in results["q01"]) == sorted(
+        doc["content"] for doc in DOCS if doc["doc_id"] in ids(results["q01"])
+    )
+
+
+def test_an_in_memory_store_has_scores_with_their_direction(in_memory):
+    results = search_all(in_memory, ALL_QA, 3)
+    assert (results.score_name, results.lower_is_better) == ("score of InMemoryVectorStore", False)
+    assert json.loads(json.dumps(results)) == results
+
+
+def test_a_store_without_scores_is_searched():
+    results = search_all(WordStore(to_documents(DOCS)), CUT, 2)
+    assert ids(results["q01"])[0] == "doc_003"
+    assert len(results["q01"]) == 2
+    assert "score" not in results["q01"][0]
+
+
+def test_a_retriever_is_searched(retriever):
+    results = search_all(retriever, CUT, 3)
+    assert results["q01"][0] == DOCS[2]
+    assert len(results["q01"]) == 3
+
+
+def test_a_retriever_gives_no_scores(retriever):
+    results = search_all(retriever, CUT, 3)
+    assert {tuple(hit) for hit in results["q01"]} == {("doc_id", "title", "content")}
+    assert (results.score_name, results.lower_is_better, results.index) == (None, None, None)
+
+
+def test_a_retrievers_table_has_no_scores(retriever):
+    assert search_all(retriever, CUT, 3).to_frame()["score"].isna().all()
+
+
+def test_repr_of_a_retrievers_results(retriever):
+    assert repr(search_all(retriever, CUT, 3)).startswith("Results of 1 query, k=3; no scores;")
+
+
+def test_a_faiss_store_as_retriever_finds_the_same(store):
+    found = search_all(store.as_retriever(search_kwargs={"k": 3}), ALL_QA, 3)
+    assert {query_id: ids(hits) for query_id, hits in found.items()} == {
+        query_id: ids(hits) for query_id, hits in search_all(store, ALL_QA, 3).items()
+    }
+
+
+def test_more_hits_than_were_asked_for_are_cut(retriever):
+    assert len(search_all(retriever, CUT, 2)["q01"]) == 2
+
+
+def test_a_retriever_that_finds_nothing_gives_an_empty_list():
+    results = search_all(WordRetriever(documents=[]), CUT, 3)
+    assert results == {"q01": []}
+    assert results.to_frame().empty
+
+
+def test_a_retriever_is_asked_every_time(retriever):
+    search_all(retriever, CUT, 3)
+    again = search_all(retriever, CUT, 3)
+    assert (again.searched, again.cached) == (1, 0)
+
+
+@pytest.mark.parametrize("name", ["retriever", "in_memory"])
+def test_a_cache_for_what_cannot_be_cached_is_warned_of(request, tmp_path, name):
+    searched = request.getfixturevalue(name)
+    with pytest.warns(UserWarning, match=f"A {type(searched).__name__} cannot be fingerprinted") as caught:
+        search_all(searched, CUT, 3, cache=tmp_path / "cache.db")
+    assert caught[0].filename == __file__
+    assert not (tmp_path / "cache.db").exists()
+
+
+def test_an_id_outside_the_metadata_is_taken():
+    retriever = WordRetriever(documents=[Document("some text", id="d1")])
+    assert search_all(retriever, CUT, 1)["q01"] == [{"doc_id": "d1", "title": "", "content": "some text"}]
+
+
+# ---------------------------------------------------------------- bad input
+
+
+def test_a_document_without_doc_id_is_refused_with_the_cure():
+    retriever = WordRetriever(documents=[Document("some text", metadata={"source": "a.pdf"})])
+    with pytest.raises(ValueError, match=r"has no doc_id \(metadata: source; id: None\)") as caught:
+        search_all(retriever, CUT, 1)
+    assert 'metadata={"doc_id": "doc_001"}' in str(caught.value)
+
+
+def test_a_document_whose_doc_id_is_a_number_is_refused():
+    retriever = WordRetriever(documents=[Document("some text", metadata={"doc_id": 7})])
+    with pytest.raises(ValueError, match="doc_id"):
+        search_all(retriever, CUT, 1)
+
+
+@pytest.mark.parametrize("k", [0, -1, True, False, 2.5, 2.0, "3", None])
+def test_a_k_that_is_no_positive_integer_is_refused(store, k):
+    with pytest.raises(ValueError, match=f"k must be a positive integer such as 5, found {k!r}"):
+        search_all(store, ALL_QA, k)
+
+
+def test_a_numpy_integer_is_a_k(store):
+    assert len(search_all(store, ALL_QA, np.int64(2))["q01"]) == 2
+
+
+@pytest.mark.parametrize("field", ["query_id", "question"])
+def test_a_missing_field_is_named_where_it_is_missing(store, field):
+    broken = {name: value for name, value in ALL_QA[1].items() if name != field}
+    with pytest.raises(KeyError, match=f"all_qa, entry 2: the field {field} is missing"):
+        search_all(store, [ALL_QA[0], broken], 2)
+
+
+@pytest.mark.parametrize("field", ["query_id", "question"])
+@pytest.mark.parametrize("value", [7, None, float("nan"), ["text"]])
+def test_a_field_that_is_no_text_is_named(store, field, value):
+    with pytest.raises(TypeError, match=f"all_qa, entry 2: {field} must be a text, found {type(value).__name__}"):
+        search_all(store, [ALL_QA[0], ALL_QA[1] | {field: value}], 2)
+
+
+@pytest.mark.parametrize("question", ["", "  \n"])
+def test_an_empty_question_is_named(store, question):
+    with pytest.raises(ValueError, match="q02: the question is empty"):
+        search_all(store, [ALL_QA[0], ALL_QA[1] | {"question": question}], 2)
+
+
+def test_a_query_id_twice_is_named(store):
+    with pytest.raises(ValueError, match=r"query_id 'q01' stands twice \(again in entry 3\)"):
+        search_all(store, [*ALL_QA, ALL_QA[0] | {"question": "Another?"}], 2)
+
+
+def test_no_query_is_refused(store):
+    with pytest.raises(ValueError, match="all_qa is empty"):
+        search_all(store, [], 2)
+
+
+@pytest.mark.parametrize("wrong", ["data/lecture/ko", DOCS, None, 7])
+def test_something_that_cannot_be_searched_is_refused(wrong):
+    with pytest.raises(TypeError, match=f"vector store or retriever is wanted, found {type(wrong).__name__}"):
+        search_all(wrong, ALL_QA, 2)
+
+
+def test_swapped_arguments_are_refused(store):
+    with pytest.raises(TypeError, match="all_qa must be a list of dicts or a DataFrame, found FAISS"):
+        search_all(ALL_QA, store, 2)
+
+
+def test_a_bad_query_is_refused_before_anything_is_embedded(store, letters):
+    with pytest.raises(ValueError):
+        search_all(store, [*ALL_QA, ALL_QA[0]], 2)
+    assert letters.calls == (0, 0)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_queries_of_another_width_than_the_index_are_refused(store, letters, n):
+    letters.dimensions = 16
+    with pytest.raises(ValueError, match="holds vectors of 32 dimensions, the embeddings give 16 for a question"):
+        search_all(store, queries(n), 2)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_query_with_nan_or_infinity_is_named(n, value):
+    class Broken(Letters):
+        def _vector(self, text):
+            vector = super()._vector(text)
+            return [value, *vector[1:]] if text == "question number 0" else vector
+
+    with pytest.raises(ValueError, match="NaN or infinite numbers for the question: question number 0"):
+        search_all(built(DOCS, Broken()), queries(n), 2)
+
+
+def test_a_vector_too_few_is_refused(store, letters):
+    search_all(store, queries(5), 2)
+    letters._forgets = 1
+    with pytest.raises(ValueError, match="for 5 questions; wanted one vector each"):
+        search_all(store, queries(5, "other"), 2)

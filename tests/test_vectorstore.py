@@ -1,0 +1,507 @@
+"""Building a FAISS store, adding to it, and saving and loading it without pickle."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import faiss
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from langchain_core.embeddings import Embeddings
+
+from rageval_kit import add_documents, build_vectorstore, load_vectorstore, save_vectorstore, search_all
+from rageval_kit.vectorstore import _import_community
+
+DOCS = [
+    {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},
+    {"doc_id": "doc_002", "title": "RAG", "content": "Retrieval comes first."},
+    {"doc_id": "doc_003", "title": "Tokens", "content": "Texts are cut into tokens."},
+]
+MORE = [{"doc_id": "doc_004", "title": "Chunks", "content": "Long texts are cut."}]
+ALL_QA = [{"query_id": "q01", "question": "What comes first?"}, {"query_id": "q02", "question": "무엇을 쓰나?"}]
+
+
+class Letters(Embeddings):
+    """Count letters, and the batches that were asked for. A text with "broken" in it gets a NaN."""
+
+    def __init__(self, dimensions=32):
+        self.model = "letters"
+        self.dimensions = dimensions
+        self._batches = []
+
+    def embed_documents(self, texts):
+        self._batches.append(list(texts))
+        return [self._vector(text) for text in texts]
+
+    def embed_query(self, text):
+        return self._vector(text)
+
+    def _vector(self, text):
+        counts = np.bincount([ord(letter) % self.dimensions for letter in text], minlength=self.dimensions)
+        vector = counts / np.linalg.norm(counts)
+        vector[0] = {"broken": np.nan, "endless": np.inf}.get(text.split("\n")[-1], vector[0])
+        return vector.tolist()
+
+
+@pytest.fixture
+def letters():
+    return Letters()
+
+
+@pytest.fixture
+def store(letters):
+    return build_vectorstore(DOCS, letters)
+
+
+def stored(store):
+    """The documents of the store, in the order of its vectors."""
+    return [store.docstore.search(store.index_to_docstore_id[row]) for row in range(store.index.ntotal)]
+
+
+def first(store, question):
+    return search_all(store, [{"query_id": "q", "question": question}], 1)["q"][0]["doc_id"]
+
+
+# ---------------------------------------------------------------- building
+
+
+def test_doc_id_and_title_are_in_the_metadata(store):
+    assert stored(store)[0].metadata == {"doc_id": "doc_001", "title": "트랜스포머"}
+
+
+def test_the_text_is_title_line_break_and_content(store):
+    assert stored(store)[1].page_content == "RAG\nRetrieval comes first."
+
+
+def test_the_id_in_the_store_is_the_doc_id(store):
+    assert [document.metadata["title"] for document in store.get_by_ids(["doc_003"])] == ["Tokens"]
+
+
+def test_documents_keep_their_order(letters):
+    ids = [f"doc_{number}" for number in (7, 3, 9, 1, 200, 150)]
+    store = build_vectorstore([{"doc_id": doc_id, "title": "t", "content": doc_id} for doc_id in ids], letters)
+    assert [document.metadata["doc_id"] for document in stored(store)] == ids
+
+
+def test_vectors_are_those_of_the_embeddings(store, letters):
+    vectors = store.index.reconstruct_n(0, 3)
+    expected = letters.embed_documents([document.page_content for document in stored(store)])
+    assert vectors == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def test_scores_are_squared_l2_distances(store, letters):
+    query = np.array(letters.embed_query("tokens"))
+    distances = np.square(store.index.reconstruct_n(0, 3) - query).sum(axis=1)
+    found = store.similarity_search_with_score("tokens", k=3)
+    assert [score for _, score in found] == pytest.approx(sorted(distances), abs=1e-5)
+
+
+@pytest.mark.parametrize("title", [None, ""])
+def test_without_a_title_the_text_is_the_content(letters, title):
+    store = build_vectorstore([{"doc_id": "d", "title": title, "content": "only text"}], letters)
+    assert (stored(store)[0].page_content, stored(store)[0].metadata["title"]) == ("only text", "")
+
+
+def test_a_title_that_is_left_out_is_empty(letters):
+    store = build_vectorstore([{"doc_id": "d", "content": "only text"}], letters)
+    assert stored(store)[0].metadata == {"doc_id": "d", "title": ""}
+
+
+def test_the_documents_may_be_a_table(letters):
+    assert stored(build_vectorstore(pd.DataFrame(DOCS), letters)) == stored(build_vectorstore(DOCS, letters))
+
+
+def test_a_missing_title_in_a_table_is_not_the_text_nan(letters):
+    table = pd.DataFrame([DOCS[0], {"doc_id": "d", "title": None, "content": "only text"}])
+    assert stored(build_vectorstore(table, letters))[1].page_content == "only text"
+
+
+def test_a_missing_content_in_a_table_is_not_the_text_nan(letters):
+    table = pd.DataFrame([DOCS[0], {"doc_id": "d", "title": "Title", "content": None}])
+    assert stored(build_vectorstore(table, letters))[1].page_content == "Title"
+
+
+def test_documents_are_embedded_in_batches(letters):
+    build_vectorstore([{"doc_id": f"d{i}", "title": "", "content": f"text {i}"} for i in range(150)], letters)
+    assert [len(batch) for batch in letters._batches] == [64, 64, 22]
+    assert [text for batch in letters._batches for text in batch] == [f"text {i}" for i in range(150)]
+
+
+def test_a_short_corpus_shows_no_progress_bar(letters, capsys):
+    build_vectorstore(DOCS, letters)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_documents_are_not_changed(letters):
+    docs = [dict(doc) for doc in DOCS]
+    build_vectorstore(docs, letters)
+    assert docs == DOCS
+
+
+def test_langchains_own_search_works_on_the_store(store):
+    assert [document.metadata["doc_id"] for document in store.similarity_search("Texts are cut into tokens", k=1)] == [
+        "doc_003"
+    ]
+
+
+def test_langchains_retriever_works_on_the_store(store):
+    found = store.as_retriever(search_kwargs={"k": 2}).invoke("Retrieval")
+    assert found[0].metadata["doc_id"] == "doc_002"
+    assert len(found) == 2
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("docs", [[], pd.DataFrame(columns=["doc_id", "title", "content"])], ids=["list", "table"])
+def test_an_empty_corpus_is_refused(letters, docs):
+    with pytest.raises(ValueError, match="The corpus is empty"):
+        build_vectorstore(docs, letters)
+
+
+def test_a_repeated_id_is_refused(letters):
+    with pytest.raises(ValueError, match=r"doc_id 'doc_001' stands twice \(again in entry 4\)"):
+        build_vectorstore([*DOCS, DOCS[0]], letters)
+
+
+@pytest.mark.parametrize("doc_id", [7, 7.5, None, float("nan")])
+def test_an_id_that_is_no_text_is_refused(letters, doc_id):
+    with pytest.raises(
+        TypeError, match=f"docs, entry 2: doc_id must be a text, found {type(doc_id).__name__} {doc_id}"
+    ):
+        build_vectorstore([DOCS[0], DOCS[1] | {"doc_id": doc_id}], letters)
+
+
+def test_the_cure_for_an_id_that_is_a_number_names_both_sides(letters):
+    with pytest.raises(TypeError, match='here and in relevant_doc_ids: "7"'):
+        build_vectorstore([DOCS[0] | {"doc_id": 7}], letters)
+
+
+def test_an_empty_id_is_refused(letters):
+    with pytest.raises(ValueError, match="docs, entry 1: the doc_id is empty"):
+        build_vectorstore([DOCS[0] | {"doc_id": " "}], letters)
+
+
+def test_a_document_without_id_is_refused(letters):
+    with pytest.raises(KeyError, match="docs, entry 2: no doc_id"):
+        build_vectorstore([DOCS[0], {"title": "t", "content": "x"}], letters)
+
+
+@pytest.mark.parametrize(("title", "content"), [("", ""), (" ", "\n"), (None, None)])
+def test_a_document_without_any_text_is_refused(letters, title, content):
+    with pytest.raises(ValueError, match="doc_009 has neither a title nor a content"):
+        build_vectorstore([*DOCS, {"doc_id": "doc_009", "title": title, "content": content}], letters)
+
+
+def test_a_document_whose_content_has_another_name_is_refused(letters):
+    with pytest.raises((KeyError, ValueError), match="content"):
+        build_vectorstore([{"doc_id": "d", "title": "Title", "text": "would be left out in silence"}], letters)
+
+
+@pytest.mark.parametrize("content", ["broken", "endless"])
+def test_a_vector_with_nan_or_infinity_is_refused(letters, content):
+    with pytest.raises(ValueError, match="NaN or infinite numbers for doc_009"):
+        build_vectorstore([*DOCS, {"doc_id": "doc_009", "title": "t", "content": content}], letters)
+
+
+def test_a_vector_too_few_is_refused():
+    class Forgetful(Letters):
+        def embed_documents(self, texts):
+            return super().embed_documents(texts)[1:]
+
+    with pytest.raises(ValueError, match="for 3 texts; wanted one vector a text"):
+        build_vectorstore(DOCS, Forgetful())
+
+
+@pytest.mark.parametrize("embeddings", ["use-multilingual", None])
+def test_embeddings_that_are_none_are_refused(embeddings):
+    with pytest.raises(TypeError, match=r"A LangChain Embeddings object is wanted.*load_embeddings"):
+        build_vectorstore(DOCS, embeddings)
+
+
+def test_documents_that_are_no_list_are_refused(letters):
+    with pytest.raises(TypeError, match="docs must be a list of dicts or a DataFrame, found str"):
+        build_vectorstore("data/lecture/ko", letters)
+
+
+# ---------------------------------------------------------------- adding
+
+
+def test_added_documents_stand_behind_the_others(store):
+    add_documents(store, MORE)
+    assert [document.metadata["doc_id"] for document in stored(store)] == ["doc_001", "doc_002", "doc_003", "doc_004"]
+
+
+def test_added_documents_are_found(store):
+    add_documents(store, MORE)
+    assert first(store, "Chunks\nLong texts are cut.") == "doc_004"
+
+
+def test_only_the_added_documents_are_embedded(store, letters):
+    letters._batches.clear()
+    add_documents(store, MORE)
+    assert letters._batches == [["Chunks\nLong texts are cut."]]
+
+
+def test_adding_equals_building_at_once(store, letters):
+    add_documents(store, MORE)
+    at_once = build_vectorstore(DOCS + MORE, letters)
+    assert stored(store) == stored(at_once)
+    assert (store.index.reconstruct_n(0, 4) == at_once.index.reconstruct_n(0, 4)).all()
+
+
+def test_adding_nothing_changes_nothing(store, letters):
+    letters._batches.clear()
+    add_documents(store, [])
+    assert (store.index.ntotal, letters._batches) == (3, [])
+
+
+def assert_untouched(store):
+    assert [document.metadata["doc_id"] for document in stored(store)] == ["doc_001", "doc_002", "doc_003"]
+    assert first(store, "Retrieval comes first.") == "doc_002"
+    assert len(store.similarity_search("anything", k=10)) == 3
+
+
+def test_an_id_that_is_in_the_store_is_refused_and_leaves_it_searchable(store):
+    with pytest.raises(ValueError, match="doc_ids already in the vectorstore: doc_002"):
+        add_documents(store, [*MORE, DOCS[1]])
+    assert_untouched(store)
+
+
+def test_an_id_twice_among_the_added_is_refused_and_leaves_the_store_searchable(store):
+    with pytest.raises(ValueError, match="doc_id 'doc_004' stands twice"):
+        add_documents(store, MORE + MORE)
+    assert_untouched(store)
+
+
+def test_a_broken_vector_among_the_added_leaves_the_store_searchable(store):
+    with pytest.raises(ValueError, match="NaN or infinite numbers for doc_009"):
+        add_documents(store, [*MORE, {"doc_id": "doc_009", "title": "t", "content": "broken"}])
+    assert_untouched(store)
+
+
+def test_an_added_id_that_is_no_text_is_refused_and_leaves_the_store_searchable(store):
+    with pytest.raises(TypeError, match="doc_id must be a text, found int 4"):
+        add_documents(store, [MORE[0] | {"doc_id": 4}])
+    assert_untouched(store)
+
+
+def test_vectors_of_another_width_are_refused(store, letters):
+    letters.dimensions = 16
+    with pytest.raises(ValueError, match="holds vectors of 32 dimensions, the embeddings give 16"):
+        add_documents(store, MORE)
+    letters.dimensions = 32
+    assert_untouched(store)
+
+
+# ---------------------------------------------------------------- saving and loading
+
+
+@pytest.fixture
+def folder(tmp_path, store):
+    save_vectorstore(store, tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+def test_a_loaded_store_holds_the_same_documents_and_vectors(folder, store):
+    loaded = load_vectorstore(folder, Letters())
+    assert stored(loaded) == stored(store)
+    assert (loaded.index.reconstruct_n(0, 3) == store.index.reconstruct_n(0, 3)).all()
+
+
+def test_a_loaded_store_finds_the_same(folder, store, tmp_path):
+    loaded = load_vectorstore(folder, Letters())
+    found = search_all(loaded, ALL_QA, 3, cache=tmp_path / "one.db")
+    assert found == search_all(store, ALL_QA, 3, cache=tmp_path / "two.db")
+
+
+def test_a_loaded_store_is_the_same_index_to_the_cache(folder, store, tmp_path):
+    search_all(store, ALL_QA, 3, cache=tmp_path / "cache.db")
+    again = search_all(load_vectorstore(folder, Letters()), ALL_QA, 3, cache=tmp_path / "cache.db")
+    assert (again.searched, again.cached) == (0, 2)
+
+
+def test_the_lecture_is_saved_and_loaded(vectorstore, embeddings, lecture_ko, tmp_path):
+    save_vectorstore(vectorstore, tmp_path)
+    loaded = load_vectorstore(tmp_path, embeddings)
+    found = search_all(loaded, lecture_ko.all_qa, 5, cache=tmp_path / "one.db")
+    assert found == search_all(vectorstore, lecture_ko.all_qa, 5, cache=tmp_path / "two.db")
+
+
+def test_langchains_own_search_works_on_a_loaded_store(folder):
+    loaded = load_vectorstore(folder, Letters())
+    assert loaded.similarity_search("Retrieval comes first.", k=1)[0].metadata["doc_id"] == "doc_002"
+
+
+def test_documents_are_added_to_a_loaded_store(folder):
+    loaded = load_vectorstore(folder, Letters())
+    add_documents(loaded, MORE)
+    assert first(loaded, "Chunks\nLong texts are cut.") == "doc_004"
+
+
+def test_an_id_in_a_loaded_store_is_refused_too(folder):
+    with pytest.raises(ValueError, match="doc_ids already in the vectorstore: doc_001"):
+        add_documents(load_vectorstore(folder, Letters()), DOCS[:1])
+
+
+def test_no_pickle_is_written(folder):
+    assert not list(folder.rglob("*.pkl"))
+    assert sorted(path.name for path in folder.iterdir()) == ["documents.jsonl", "index.npy", "settings.json"]
+
+
+def test_the_saved_index_is_read_without_pickle(folder):
+    assert faiss.deserialize_index(np.load(folder / "index.npy", allow_pickle=False)).ntotal == 3
+
+
+def test_the_saved_documents_can_be_read_by_eye(folder):
+    assert "어텐션을 쓴다." in (folder / "documents.jsonl").read_text("utf-8")
+    assert json.loads((folder / "settings.json").read_text("utf-8"))["dimensions"] == 32
+
+
+@pytest.mark.parametrize("name", ["벡터 저장소", "deep/er", "sp ace"])
+def test_the_folder_may_have_any_name(store, tmp_path, name):
+    save_vectorstore(store, tmp_path / name)
+    assert stored(load_vectorstore(tmp_path / name, Letters())) == stored(store)
+
+
+def test_the_folder_may_be_given_as_text(store, tmp_path):
+    save_vectorstore(store, str(tmp_path / "saved"))
+    assert stored(load_vectorstore(str(tmp_path / "saved"), Letters())) == stored(store)
+
+
+def test_saving_again_replaces_the_store(folder, letters):
+    save_vectorstore(build_vectorstore(DOCS[:2], letters), folder)
+    assert len(stored(load_vectorstore(folder, Letters()))) == 2
+
+
+@pytest.mark.parametrize("text", ["one\u2028two", "a\r\nb", "a\nb\n\nc", '"quoted" \\ back', "🙂 각\u1100\u1161"])
+def test_any_text_comes_back_as_it_was(letters, tmp_path, text):
+    store = build_vectorstore([{"doc_id": "d", "title": "t", "content": text}], letters)
+    save_vectorstore(store, tmp_path)
+    assert stored(load_vectorstore(tmp_path, Letters()))[0].page_content == f"t\n{text}"
+
+
+def test_another_model_is_refused_with_both_names(folder):
+    with pytest.raises(ValueError) as caught:
+        load_vectorstore(folder, Letters(dimensions=16))
+    assert "Letters(model=letters, dimensions=32)" in str(caught.value)
+    assert "Letters(model=letters, dimensions=16)" in str(caught.value)
+    assert "build it anew" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["index.npy", "documents.jsonl", "settings.json"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"{name} is not there"):
+        load_vectorstore(folder, Letters())
+
+
+def test_files_that_do_not_belong_together_are_refused(folder):
+    lines = (folder / "documents.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (folder / "documents.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
+    with pytest.raises(ValueError, match="holds 3 vectors and 2 documents"):
+        load_vectorstore(folder, Letters())
+
+
+class Longer(Letters):
+    """Vectors of length 3."""
+
+    def _vector(self, text):
+        return (3 * np.array(super()._vector(text))).tolist()
+
+
+def built_by_langchain(**options):
+    texts = ["aaa", "aab", "bbb"]
+    metadatas = [{"doc_id": text} for text in texts]
+    faiss_store = _import_community("langchain_community.vectorstores").FAISS
+    return faiss_store.from_texts(texts, Longer(), metadatas=metadatas, ids=texts, **options)
+
+
+@pytest.fixture
+def inner_product_store():
+    strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
+    return built_by_langchain(distance_strategy=strategies.MAX_INNER_PRODUCT)
+
+
+@pytest.fixture
+def normalized_store():
+    return built_by_langchain(normalize_L2=True)
+
+
+def test_the_metric_is_kept(inner_product_store, tmp_path):
+    save_vectorstore(inner_product_store, tmp_path)
+    loaded = load_vectorstore(tmp_path, Longer())
+    assert loaded.index.metric_type == faiss.METRIC_INNER_PRODUCT
+    assert loaded.distance_strategy == inner_product_store.distance_strategy
+
+
+def test_inner_products_are_kept(inner_product_store, tmp_path):
+    save_vectorstore(inner_product_store, tmp_path)
+    found = load_vectorstore(tmp_path, Longer()).similarity_search_with_score("aab", k=3)
+    assert found == inner_product_store.similarity_search_with_score("aab", k=3)
+    assert found[0][1] == pytest.approx(9.0, abs=1e-4)
+
+
+def test_normalize_l2_is_kept(normalized_store, tmp_path):
+    save_vectorstore(normalized_store, tmp_path)
+    loaded = load_vectorstore(tmp_path, Longer())
+    assert loaded._normalize_L2 is True
+    found = loaded.similarity_search_with_score("aab", k=3)
+    assert found == normalized_store.similarity_search_with_score("aab", k=3)
+    assert found[0][1] == pytest.approx(0.0, abs=1e-5)
+
+
+# ---------------------------------------------------------------- imports and warnings
+
+
+def run(code, *options):
+    command = [sys.executable, *options, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+
+
+def test_importing_the_kit_imports_nothing_heavy():
+    heavy = ["langchain_community", "langchain_core", "langchain_openai", "faiss", "matplotlib", "scipy", "sklearn"]
+    done = run(f"import sys, rageval_kit; print([name for name in {heavy} if name in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_importing_building_saving_and_searching_warn_of_nothing(tmp_path):
+    code = f"""
+import rageval_kit
+docs = [{{"doc_id": "d", "title": "t", "content": "c"}}]
+embeddings = rageval_kit.load_embeddings()
+vectorstore = rageval_kit.build_vectorstore(docs, embeddings)
+rageval_kit.save_vectorstore(vectorstore, {str(tmp_path)!r})
+vectorstore = rageval_kit.load_vectorstore({str(tmp_path)!r}, embeddings)
+print(len(rageval_kit.search_all(vectorstore, [{{"query_id": "q", "question": "c?"}}], 1)["q"]))
+"""
+    done = run(code, "-W", "error")
+    assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
+
+
+def test_the_filter_for_warnings_is_as_before(letters):
+    before = list(warnings.filters)
+    build_vectorstore(DOCS, letters)
+    assert warnings.filters == before
+
+
+def write_module(folder, name, message):
+    (folder / f"{name}.py").write_text(f"import warnings\nwarnings.warn({message!r}, DeprecationWarning)\n", "utf-8")
+
+
+def test_the_sunset_warning_is_silenced(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    write_module(tmp_path, "as_langchain_warns", "`langchain-community` is being sunset and is no longer maintained.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _import_community("as_langchain_warns")
+
+
+def test_any_other_warning_is_heard(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    write_module(tmp_path, "as_others_warn", "`langchain-community` will need Python 3.15.")
+    with pytest.warns(DeprecationWarning, match="will need Python"):
+        _import_community("as_others_warn")
