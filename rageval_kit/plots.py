@@ -101,6 +101,67 @@ def plot_hits(
     return ax
 
 
+def plot_comparison(table: pd.DataFrame, metric: str, ax: "Axes | None" = None) -> "Axes":
+    """Draw the mean of every run with its 95 % interval, and the verdict beside it, from `compare`'s table."""
+    runs = table.loc[metric]
+    ax = ax or _new_axes((9, 1.5 + 0.7 * len(runs)))
+    for row, (_, run) in enumerate(runs.iterrows()):
+        verdict = run["verdict"].partition(";")[0].partition(":")[0]
+        colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
+        ax.plot([run["low"], run["high"]], [row, row], color=colour, linewidth=4, solid_capstyle="round")
+        ax.plot(run["mean"], row, "o", color=colour, markersize=12)
+        ax.text(run["mean"], row - 0.22, f"{run['mean']:.3f}  {verdict}", ha="center", color=colour, fontsize=14)
+    ax.set_yticks(range(len(runs)), [str(name) for name in runs.index])
+    ax.set_ylim(len(runs) - 0.5, -0.7)
+    ax.set_xlabel(f"{metric}, mean with 95 % interval")
+    _tidy(ax)
+    return ax
+
+
+def plot_differences(table: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
+    """Draw the difference of every query, largest first, from the table of `differences`."""
+    ax = ax or _new_axes((9, 4.5))
+    change = table["difference"].dropna().to_numpy()
+    colours = np.where(change > 0, BLUE, np.where(change < 0, RED, GREY))
+    ax.bar(range(len(change)), change, color=colours, width=1.0)
+    ax.axhline(0, color=BLACK, linewidth=1)
+    wins, losses = int((change > 0).sum()), int((change < 0).sum())
+    ax.text(0.02, 0.9, f"better on {wins}", color=BLUE, fontsize=16, transform=ax.transAxes)
+    ax.text(0.98, 0.1, f"worse on {losses}", color=RED, fontsize=16, ha="right", transform=ax.transAxes)
+    ax.text(0.5, 0.9, f"equal on {len(change) - wins - losses}", fontsize=16, ha="center", transform=ax.transAxes)
+    ax.set_xticks([])
+    ax.set_xlabel(f"{len(change)} queries, sorted by difference")
+    ax.set_ylabel("difference")
+    _tidy(ax)
+    return ax
+
+
+def plot_abstention(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
+    """Draw what is lost at each threshold of `abstention_curve`: answered in vain, refused in vain."""
+    ax = ax or _new_axes((9, 5))
+    known = curve.dropna()
+    unit = (
+        "worst best score still answered, " + ("lower" if curve.attrs["lower_is_better"] else "higher") + " is better"
+    )
+    right = -1 if curve.attrs["lower_is_better"] else 0  # the end of the table that is drawn on the right
+    for column, colour, place in (("unanswerable_answered", RED, -1), ("answerable_refused", BLUE, 0)):
+        ax.plot(known["threshold"], known[column], color=colour, linewidth=3)
+        ax.annotate(
+            column.replace("_", " "),
+            (known["threshold"].iloc[place], known[column].iloc[place]),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="right" if place == right else "left",
+            color=colour,
+            fontsize=15,
+        )
+    ax.set_ylim(0, 1.1)
+    ax.set_xlabel(unit)
+    ax.set_ylabel("share of queries")
+    _tidy(ax)
+    return ax
+
+
 def _new_axes(size: tuple[float, float]) -> "Axes":
     import matplotlib.pyplot as plt
 

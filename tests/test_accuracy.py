@@ -1,0 +1,512 @@
+"""Right or wrong: exact match and F1 by words, and a chat model as judge."""
+
+import json
+import re
+import string
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_openai import ChatOpenAI
+from local_openai import local_openai
+from sklearn.metrics import cohen_kappa_score
+
+from rageval_kit import answer_accuracy, judge_agreement, judge_answers
+from rageval_kit.accuracy import JUDGE_PROMPT, VERDICTS, normalised_tokens
+
+
+def truth(ground_truth, query_id="q1"):
+    return {"query_id": query_id, "question": f"What of {query_id}?", "ground_truth": ground_truth}
+
+
+def accuracy(answer, ground_truth):
+    """Exact match and F1 of one answer."""
+    return tuple(answer_accuracy({"q1": answer}, [truth(ground_truth)]).loc["q1"])
+
+
+# ---------------------------------------------------------------- exact match and F1
+
+
+@pytest.mark.parametrize(
+    ("answer", "ground_truth"),
+    [
+        ("Paris", "Paris"),
+        ("paris.", "Paris"),
+        ("The Eiffel  Tower!", "Eiffel tower"),
+        ("30,000 won", "30000 won"),
+        ("1,234,567", "1234567"),
+        ("３０일", "30일"),
+        ("café", "Cafe\u0301"),
+        ("도서관", "도서관이다."),
+        ("도서관에서", "도서관"),
+        ("도서관입니다", "도서관이다"),
+        ("수수료는 30,000원이다.", "수수료 30000원"),
+        ("30,000원을", "30,000원입니다"),
+        ("3일까지", "3일"),
+        ("β", "Β"),
+    ],
+)
+def test_an_exact_match(answer, ground_truth):
+    assert accuracy(answer, ground_truth) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "ground_truth"),
+    [
+        ("Paris", "Rome"),
+        ("30,000", "3,000"),
+        ("3.5", "35"),
+        ("α", "β"),
+        ("도서관", "식당"),
+        ("", "Paris"),
+        ("Paris", "?!"),
+    ],
+)
+def test_nothing_in_common(answer, ground_truth):
+    assert accuracy(answer, ground_truth) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "ground_truth", "f1"),
+    [
+        ("big red car", "red car", 2 * 2 / (3 + 2)),
+        ("it costs 30,000 won", "30000 won", 2 * 2 / (4 + 2)),
+        ("red red car", "red car car", 2 * 2 / (3 + 3)),
+        ("Paris and Rome", "the Rome", 2 * 1 / (3 + 1)),
+        ("수수료는 30,000원이다", "30,000원", 2 * 2 / (3 + 2)),
+        ("도서관에서 책을 빌린다", "도서관에서 빌린다", 2 * 2 / (3 + 2)),
+        ("학생은 도서관에서 공부한다", "학생이 식당에서 공부한다", 2 * 2 / (3 + 3)),
+        ("도서관 library", "library 도서관", 1.0),
+    ],
+)
+def test_f1_by_hand(answer, ground_truth, f1):
+    assert accuracy(answer, ground_truth) == (0, pytest.approx(f1))
+
+
+def squad_f1(answer, ground_truth):
+    """F1 as the SQuAD evaluation defines it."""
+
+    def tokens(text):
+        text = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+        return re.sub(r"\b(a|an|the)\b", " ", text).split()
+
+    ours, wanted = tokens(answer), tokens(ground_truth)
+    common = sum((Counter(ours) & Counter(wanted)).values())
+    if not ours or not wanted:
+        return float(ours == wanted)
+    precision, recall = common / len(ours), common / len(wanted)
+    return 2 * precision * recall / (precision + recall) if common else 0.0
+
+
+SENTENCES = [
+    "The model attends to every token at once.",
+    "Every token attends to the others, at once!",
+    "A retriever finds an answer in the documents.",
+    "The answer",
+    "an",
+    "Documents are split into chunks of 500 tokens",
+    "",
+]
+
+
+@pytest.mark.parametrize("ground_truth", [sentence for sentence in SENTENCES if sentence])
+@pytest.mark.parametrize("answer", SENTENCES)
+def test_f1_of_plain_english_is_squads(answer, ground_truth):
+    assert accuracy(answer, ground_truth)[1] == pytest.approx(squad_f1(answer, ground_truth))
+
+
+def test_f1_is_the_same_both_ways():
+    for one in SENTENCES[:-1]:
+        for other in SENTENCES[:-1]:
+            assert accuracy(one, other) == accuracy(other, one)
+
+
+def test_a_letter_for_an_answer_is_compared():
+    assert accuracy("B", "B") == (1, 1)
+    assert accuracy("B", "C") == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The fee is 30,000 won.", ["fee", "is", "30000", "won"]),
+        ("1,234,567 of 3.5 and 1, 2", ["1234567", "of", "3.5", "and", "1", "2"]),
+        ("GPT4-turbo", ["gpt", "4", "turbo"]),
+        ("naïve Ωmega", ["naïve", "ωmega"]),
+        ("학교에서는 3일까지", ["학교", "3", "일"]),
+    ],
+)
+def test_tokens(text, tokens):
+    assert normalised_tokens(text) == tokens
+
+
+# ---------------------------------------------------------------- refusals
+
+
+REFUSED = ("편람에는 주차 요금에 관한 내용이 없다.", "The handbook does not say what parking costs.")
+
+
+@pytest.mark.parametrize("ground_truth", REFUSED)
+@pytest.mark.parametrize("answer", ["문서에서 찾을 수 없습니다.", "I don't know.", "It is not mentioned."])
+def test_a_wanted_refusal_is_right_in_any_words(answer, ground_truth):
+    assert accuracy(answer, ground_truth) == (1, 1)
+
+
+@pytest.mark.parametrize("ground_truth", REFUSED)
+@pytest.mark.parametrize("answer", ["주차 요금은 30,000원이다.", "Parking costs 30,000 won.", ""])
+def test_an_answer_where_a_refusal_is_wanted_is_wrong(answer, ground_truth):
+    assert accuracy(answer, ground_truth) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "ground_truth"), [("The handbook does not say.", "30,000 won"), ("알 수 없습니다.", "30,000원이다.")]
+)
+def test_a_refusal_where_an_answer_is_wanted_is_wrong(answer, ground_truth):
+    assert accuracy(answer, ground_truth) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "ground_truth", ["성분을 알 수 없는 물질은 먼저 분석한다.", "No: places are not given in an extra semester."]
+)
+def test_a_fact_that_sounds_like_a_refusal_is_compared_by_words(ground_truth):
+    assert accuracy(ground_truth, ground_truth) == (1, 1)
+    assert accuracy("I don't know.", ground_truth)[0] == 0
+
+
+# ---------------------------------------------------------------- a row a query
+
+
+def test_a_row_a_query():
+    all_qa = [truth("Paris", "q1"), truth("Rome", "q2"), truth("Berlin", "q3")]
+    table = answer_accuracy({"q2": "Rome in Italy", "q1": "Paris"}, all_qa)
+    assert table.index.tolist() == ["q2", "q1"]
+    assert table.index.name == "query_id"
+    assert table.columns.tolist() == ["exact_match", "f1"]
+    assert table["exact_match"].tolist() == [0, 1]
+    assert table["f1"].tolist() == [0.5, 1]
+
+
+def test_answers_may_be_a_table():
+    answers = pd.DataFrame({"answer": ["Paris"], "doc_ids": [["d1"]]}, index=["q1"])
+    assert answer_accuracy(answers, pd.DataFrame([truth("Paris")])).loc["q1", "f1"] == 1
+
+
+@pytest.mark.parametrize("ground_truth", [None, "", "  ", float("nan")])
+def test_a_missing_ground_truth_is_named(ground_truth):
+    with pytest.raises(KeyError, match="No ground_truth in all_qa for q1: add it, or leave their answers out"):
+        answer_accuracy({"q1": "Paris"}, [truth(ground_truth)])
+
+
+def test_an_answer_that_no_query_asked_for_is_named():
+    with pytest.raises(KeyError, match="No ground_truth in all_qa for q7"):
+        answer_accuracy({"q1": "Paris", "q7": "Rome"}, [truth("Paris")])
+
+
+def test_a_ground_truth_is_wanted_only_for_answers():
+    assert len(answer_accuracy({"q1": "Paris"}, [truth("Paris"), {"query_id": "q2", "question": "?"}])) == 1
+
+
+# ---------------------------------------------------------------- a judge
+
+
+ALL_QA = [truth("Paris", "q1"), truth("Rome", "q2"), truth("{braces}", "q3")]
+ANSWERS = {"q1": "It is Paris.", "q2": "Naples", "q3": "{answer} or {question}"}
+
+
+def reply(verdict="correct", reason="as the ground truth"):
+    return json.dumps({"verdict": verdict, "reason": reason})
+
+
+def fake(*replies):
+    return FakeListChatModel(responses=list(replies))
+
+
+class Keeping(FakeListChatModel):
+    """A fake model that keeps its prompts."""
+
+    def _call(self, messages, *arguments, **settings):
+        PROMPTS.append(messages[0].text)
+        return super()._call(messages, *arguments, **settings)
+
+
+PROMPTS = []
+
+
+@pytest.fixture(autouse=True)
+def no_prompts():
+    PROMPTS.clear()
+
+
+def test_the_judge_gives_a_row_a_query():
+    table = judge_answers(fake(reply(), reply("wrong", "another city"), reply("partly", "half")), ALL_QA, ANSWERS)
+    assert table.index.tolist() == ["q1", "q2", "q3"]
+    assert table.index.name == "query_id"
+    assert table.columns.tolist() == ["verdict", "reason"]
+    assert table["verdict"].tolist() == ["correct", "wrong", "partly"]
+    assert table["reason"].tolist() == ["as the ground truth", "another city", "half"]
+
+
+def test_the_judge_reads_question_ground_truth_and_answer():
+    judge_answers(Keeping(responses=[reply()]), ALL_QA, ANSWERS)
+    for prompt, qa in zip(PROMPTS, ALL_QA, strict=True):
+        assert (
+            f"Question: {qa['question']}\nGround truth: {qa['ground_truth']}\nAnswer: {ANSWERS[qa['query_id']]}"
+            in prompt
+        )
+        assert '{"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}' in prompt
+
+
+def test_the_shown_prompt_names_every_verdict():
+    assert all(f'"{verdict}"' in JUDGE_PROMPT for verdict in VERDICTS)
+
+
+def test_a_prompt_of_ones_own():
+    prompt = "{answer}|{ground_truth}|{question}"
+    judge_answers(Keeping(responses=[reply()]), ALL_QA, {"q1": "It is Paris."}, prompt=prompt)
+    assert PROMPTS == ["It is Paris.|Paris|What of q1?"]
+
+
+@pytest.mark.parametrize("field", ["{question}", "{ground_truth}", "{answer}"])
+def test_a_prompt_without_a_field_is_refused(field):
+    with pytest.raises(ValueError, match=re.escape(f"The prompt must hold {field}, which is replaced")):
+        judge_answers(fake(reply()), ALL_QA, ANSWERS, prompt=JUDGE_PROMPT.replace(field, ""))
+
+
+def test_the_answers_may_be_a_table():
+    answers = pd.DataFrame({"answer": ["Naples"]}, index=["q2"])
+    assert judge_answers(fake(reply("wrong")), pd.DataFrame(ALL_QA), answers)["verdict"].to_dict() == {"q2": "wrong"}
+
+
+def test_a_missing_ground_truth_is_named_to_the_judge_too():
+    with pytest.raises(KeyError, match="No ground_truth in all_qa for q9"):
+        judge_answers(fake(reply()), ALL_QA, {"q9": "?"})
+
+
+def test_the_name_of_a_model_is_no_judge():
+    with pytest.raises(TypeError, match="A LangChain chat model or Runnable is wanted, found str"):
+        judge_answers("gpt-4o", ALL_QA, ANSWERS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        reply(),
+        f"```json\n{reply()}\n```",
+        f"```\n{reply()}\n```",
+        f"Here is my verdict:\n{reply()}\nI hope that helps!",
+        json.dumps({"verdict": "correct", "reason": "as the ground truth", "confidence": 1}, indent=2),
+    ],
+)
+def test_json_is_read_from_a_reply(text):
+    table = judge_answers(fake(text), ALL_QA, {"q1": "Paris"}, retries=0)
+    assert table.loc["q1"].tolist() == ["correct", "as the ground truth"]
+
+
+def test_a_message_in_parts_is_read():
+    message = AIMessage([{"type": "text", "text": reply("partly")}])
+    assert judge_answers(GenericFakeChatModel(messages=iter([message])), ALL_QA, {"q1": "Paris"}).loc[
+        "q1", "verdict"
+    ] == ("partly")
+
+
+MALFORMED = [
+    "correct",
+    "",
+    '{"verdict": "correct"',
+    '{"verdict": "correct"}',
+    '{"verdict": "right", "reason": "no such verdict"}',
+    '{"verdict": "correct", "reason": 3}',
+    '{"verdict": ["correct"], "reason": "a list"}',
+    '["correct", "a list"]',
+    "{'verdict': 'correct', 'reason': 'single quotes'}",
+]
+
+
+@pytest.mark.parametrize("malformed", MALFORMED)
+def test_a_malformed_reply_is_asked_for_again(malformed):
+    model = Keeping(responses=[malformed, malformed, reply("wrong")])
+    assert judge_answers(model, ALL_QA, {"q2": "Naples"}).loc["q2", "verdict"] == "wrong"
+    assert len(PROMPTS) == 3
+    assert len(set(PROMPTS)) == 1
+
+
+@pytest.mark.parametrize("malformed", MALFORMED)
+def test_a_reply_that_stays_malformed_is_unreadable_and_kept(malformed):
+    model = Keeping(responses=["first", "second", malformed])
+    assert judge_answers(model, ALL_QA, {"q2": "Naples"}).loc["q2"].tolist() == ["unreadable", malformed]
+    assert len(PROMPTS) == 3
+
+
+@pytest.mark.parametrize("retries", [0, 1, 4])
+def test_the_number_of_retries(retries):
+    judge_answers(Keeping(responses=["no json"]), ALL_QA, {"q2": "Naples"}, retries=retries)
+    assert len(PROMPTS) == retries + 1
+
+
+def test_one_unreadable_verdict_leaves_the_others():
+    table = judge_answers(fake(reply(), "?", "?", "?", reply("partly")), ALL_QA, ANSWERS)
+    assert table["verdict"].tolist() == ["correct", "unreadable", "partly"]
+
+
+# ---------------------------------------------------------------- OpenAI's wire
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with local_openai(monkeypatch) as server:
+        yield server
+
+
+def judged(server, *replies, answers=None, model=None, **settings):
+    server.replies = list(replies)
+    return judge_answers(
+        model or ChatOpenAI(model="gpt-4o-mini", max_retries=0), ALL_QA, answers or {"q1": "x"}, **settings
+    )
+
+
+def test_chat_openai_judges(server):
+    table = judged(server, reply(), reply("wrong"), reply("partly"), answers=ANSWERS)
+    assert table["verdict"].tolist() == ["correct", "wrong", "partly"]
+    assert [path for path, _, _ in server.requests] == ["/v1/chat/completions"] * 3
+
+
+def test_chat_openai_is_asked_for_structured_output(server):
+    judged(server, reply())
+    wanted = server.requests[0][2]["response_format"]
+    schema = wanted["json_schema"]["schema"]
+    assert wanted["type"] == "json_schema"
+    assert schema["properties"]["verdict"]["enum"] == ["correct", "partly", "wrong"]
+    assert schema["properties"]["reason"]["type"] == "string"
+    assert schema["required"] == ["verdict", "reason"]
+
+
+def test_chat_openai_is_sent_the_shown_prompt(server):
+    judged(server, reply(), answers={"q1": "Paris"})
+    values = {"question": "What of q1?", "ground_truth": "Paris", "answer": "Paris"}
+    prompt = JUDGE_PROMPT
+    for field, value in values.items():
+        prompt = prompt.replace("{" + field + "}", value)
+    assert server.prompts == [prompt]
+
+
+def test_chat_openai_is_asked_again_after_a_malformed_reply(server):
+    table = judged(server, "no json", '{"verdict": "right", "reason": "r"}', reply("wrong"))
+    assert table.loc["q1", "verdict"] == "wrong"
+    assert len(server.requests) == 3
+
+
+def test_chat_openai_that_stays_malformed_is_unreadable_and_kept(server):
+    assert judged(server, *["no json"] * 3).loc["q1"].tolist() == ["unreadable", "no json"]
+
+
+def test_a_reply_cut_by_the_limit_of_tokens_is_malformed(server):
+    cut = {"message": {"content": '{"verdict": "cor'}, "finish_reason": "length"}
+    table = judged(server, *[cut] * 3, reply("wrong"), answers={"q1": "x", "q2": "y"})
+    assert table["verdict"].tolist() == ["unreadable", "wrong"]
+    assert table.loc["q1", "reason"] == '{"verdict": "cor'
+
+
+def test_a_judge_that_declines_is_unreadable_and_its_words_kept(server):
+    declined = {"message": {"content": None, "refusal": "I will not judge that."}}
+    assert judged(server, *[declined] * 3).loc["q1"].tolist() == ["unreadable", "I will not judge that."]
+
+
+def test_chat_openai_tries_again_after_an_error_of_the_server(server):
+    model = ChatOpenAI(model="gpt-4o-mini", max_retries=1)
+    assert judged(server, 500, reply(), model=model).loc["q1", "verdict"] == "correct"
+
+
+def test_an_error_that_stays_is_raised(server):
+    with pytest.raises(Exception, match="The server had an error"):
+        judged(server, 500)
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model.with_retry(), lambda model: model.bind(temperature=0)])
+def test_chat_openai_with_retry_or_settings_judges(server, wrap):
+    table = judged(server, reply("partly"), model=wrap(ChatOpenAI(model="gpt-4o-mini", max_retries=0)))
+    assert table.loc["q1", "verdict"] == "partly"
+
+
+# ---------------------------------------------------------------- two judges
+
+
+def verdicts(*given):
+    return pd.DataFrame({"verdict": given}, index=[f"q{number}" for number in range(len(given))])
+
+
+def test_kappa_by_hand():
+    # Cohen's form: agreement 35/50; by chance 0.5 * 0.6 + 0.5 * 0.4.
+    one = ["correct"] * 25 + ["wrong"] * 25
+    other = ["correct"] * 20 + ["wrong"] * 5 + ["correct"] * 10 + ["wrong"] * 15
+    found = judge_agreement(verdicts(*one), verdicts(*other))
+    assert found["n"] == 50
+    assert found["agreement"] == pytest.approx(0.7)
+    assert found["kappa"] == pytest.approx((0.7 - 0.5) / (1 - 0.5))
+
+
+def test_kappa_is_sklearns():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        one, other = rng.choice(VERDICTS, size=(2, 30))
+        expected = cohen_kappa_score(one, other)
+        assert judge_agreement(verdicts(*one), verdicts(*other))["kappa"] == pytest.approx(expected)
+
+
+def test_full_agreement_is_1():
+    one = verdicts("correct", "wrong", "partly")
+    assert judge_agreement(one, one).to_dict() == {"n": 3, "left_out": 0, "agreement": 1, "kappa": 1}
+
+
+def test_full_disagreement_is_below_0():
+    assert judge_agreement(verdicts("correct", "wrong"), verdicts("wrong", "correct"))["kappa"] == -1
+
+
+def test_agreement_by_chance_is_0():
+    one, other = verdicts("correct", "correct", "wrong", "wrong"), verdicts("correct", "wrong", "correct", "wrong")
+    assert judge_agreement(one, other)["kappa"] == pytest.approx(0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_kappa_of_one_verdict_throughout_is_not_defined():
+    found = judge_agreement(verdicts("correct", "correct"), verdicts("correct", "correct"))
+    assert found["agreement"] == 1
+    assert np.isnan(found["kappa"])
+
+
+def test_one_judge_with_one_verdict_has_a_kappa():
+    assert judge_agreement(verdicts("correct", "correct"), verdicts("correct", "wrong"))["kappa"] == 0
+
+
+def test_unreadable_verdicts_are_left_out_and_counted():
+    one = verdicts("correct", "wrong", "unreadable", "wrong", "unreadable")
+    other = verdicts("correct", "wrong", "wrong", "unreadable", "unreadable")
+    assert judge_agreement(one, other).to_dict() == {"n": 2, "left_out": 3, "agreement": 1, "kappa": 1}
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_a_readable_pair_nothing_is_defined():
+    found = judge_agreement(verdicts("unreadable"), verdicts("correct"))
+    assert (found["n"], found["left_out"]) == (0, 1)
+    assert np.isnan(found["agreement"])
+    assert np.isnan(found["kappa"])
+
+
+def test_only_queries_of_both_judges_count():
+    one, other = verdicts("correct", "wrong", "wrong"), verdicts("correct", "wrong")
+    assert judge_agreement(one, other[::-1])["n"] == 2
+
+
+def test_the_judges_own_tables_are_taken():
+    one = judge_answers(fake(reply(), reply("wrong"), reply("partly")), ALL_QA, ANSWERS)
+    other = judge_answers(fake(reply(), reply("partly"), reply("partly")), ALL_QA, ANSWERS)
+    found = judge_agreement(one, other)
+    assert found["agreement"] == pytest.approx(2 / 3)
+    assert found["kappa"] == pytest.approx((2 / 3 - 1 / 3) / (1 - 1 / 3))
+
+
+def test_judges_of_other_queries_are_refused():
+    with pytest.raises(ValueError, match="The two judges have no query in common"):
+        judge_agreement(verdicts("correct"), verdicts("correct").rename({"q0": "other"}))

@@ -1,0 +1,747 @@
+"""Answers from retrieved documents: every kind of model, what is kept, OpenAI's wire, and when to refuse."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel, SimpleChatModel
+from langchain_core.language_models.llms import LLM
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda
+from langchain_openai import ChatOpenAI
+from local_openai import KEY, local_openai
+
+from rageval_kit import (
+    ExtractiveAnswerer,
+    abstention_curve,
+    build_vectorstore,
+    generate_answers,
+    load_dataset,
+    search_all,
+    threshold_for,
+)
+from rageval_kit.answers import ANSWER_PROMPT
+from rageval_kit.plots import plot_abstention
+
+PARIS = {"doc_id": "d1", "title": "France", "content": "The capital is Paris. It lies on the Seine."}
+BERLIN = {"doc_id": "d2", "title": "Germany", "content": "The capital is Berlin."}
+ROME = {"doc_id": "d3", "title": "Italy", "content": "The capital is Rome."}
+ALL_QA = [
+    {"query_id": "q1", "question": "What is the capital of France?", "ground_truth": "Paris"},
+    {"query_id": "q2", "question": "What is the capital of Germany?", "ground_truth": "Berlin"},
+    {"query_id": "q3", "question": "What is the capital of Italy?", "ground_truth": "Rome"},
+]
+RESULTS = {"q1": [PARIS, BERLIN], "q2": [BERLIN, ROME], "q3": [ROME, PARIS]}
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "answers.sqlite"
+
+
+class Counting(SimpleChatModel):
+    """A chat model that repeats the question, counts its calls, and fails at the call with that number."""
+
+    temperature: float = 0.0
+    max_tokens: int = 100
+    fail_at: int = 0
+
+    def _call(self, messages, *_, **__):
+        CALLS.append(messages[0].text)
+        if len(CALLS) == self.fail_at:
+            raise ConnectionError("the line is down")
+        return "answer to: " + messages[0].text.rpartition("Question: ")[2]
+
+    @property
+    def _llm_type(self):
+        return "counting"
+
+
+CALLS = []
+
+
+@pytest.fixture(autouse=True)
+def no_calls():
+    CALLS.clear()
+
+
+def answers_of(table):
+    return table["answer"].tolist()
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+def test_a_row_a_query():
+    table = generate_answers(FakeListChatModel(responses=["Paris", "Berlin", "Rome"]), ALL_QA, RESULTS)
+    assert table.index.tolist() == ["q1", "q2", "q3"]
+    assert table.index.name == "query_id"
+    assert table.columns.tolist() == ["question", "answer", "doc_ids", "ground_truth"]
+    assert answers_of(table) == ["Paris", "Berlin", "Rome"]
+    assert table["ground_truth"].tolist() == ["Paris", "Berlin", "Rome"]
+
+
+def test_what_each_answer_saw_is_named_in_order(cache):
+    assert generate_answers(Counting(), ALL_QA, RESULTS, k=2, cache=cache)["doc_ids"].tolist() == [
+        ["d1", "d2"],
+        ["d2", "d3"],
+        ["d3", "d1"],
+    ]
+    assert generate_answers(Counting(), ALL_QA, RESULTS, k=1, cache=cache)["doc_ids"].tolist() == [
+        ["d1"],
+        ["d2"],
+        ["d3"],
+    ]
+
+
+def test_without_ground_truth_there_is_no_such_column():
+    all_qa = [{"query_id": "q1", "question": "What?"}]
+    assert generate_answers(Counting(), all_qa, RESULTS).columns.tolist() == ["question", "answer", "doc_ids"]
+
+
+def test_all_qa_may_be_a_table(cache):
+    assert generate_answers(Counting(), pd.DataFrame(ALL_QA), RESULTS, cache=cache).equals(
+        generate_answers(Counting(), ALL_QA, RESULTS, cache=cache)
+    )
+
+
+def test_results_of_other_queries_are_not_looked_at(cache):
+    assert generate_answers(Counting(), ALL_QA[:1], RESULTS, cache=cache).index.tolist() == ["q1"]
+    assert len(CALLS) == 1
+
+
+# ---------------------------------------------------------------- the prompt
+
+
+def test_the_prompt_holds_question_and_documents(cache):
+    generate_answers(Counting(), ALL_QA[:1], RESULTS, k=2, cache=cache)
+    (prompt,) = CALLS
+    assert prompt == ANSWER_PROMPT.replace("{question}", ALL_QA[0]["question"]).replace(
+        "{context}",
+        "[d1] France\nThe capital is Paris. It lies on the Seine.\n\n[d2] Germany\nThe capital is Berlin.",
+    )
+
+
+def test_the_prompt_holds_the_first_k_documents(cache):
+    generate_answers(Counting(), ALL_QA[:1], RESULTS, k=1, cache=cache)
+    assert "Paris" in CALLS[0]
+    assert "Berlin" not in CALLS[0]
+
+
+def test_a_prompt_of_ones_own(cache):
+    generate_answers(Counting(), ALL_QA[:1], RESULTS, k=1, cache=cache, prompt="{context} -- Question: {question}")
+    (sent,) = CALLS
+    assert sent == "[d1] France\n" + PARIS["content"] + " -- Question: " + ALL_QA[0]["question"]
+
+
+def test_braces_stay_braces(cache):
+    hit = {"doc_id": "d1", "title": "{question}", "content": 'Write {"a": {}} or {context} or {0}.'}
+    all_qa = [{"query_id": "q1", "question": "What is {context}?"}]
+    generate_answers(Counting(), all_qa, {"q1": [hit]}, cache=cache, prompt='{context}|{question}|{"json": {}}')
+    assert CALLS == ['[d1] {question}\nWrite {"a": {}} or {context} or {0}.|What is {context}?|{"json": {}}']
+
+
+@pytest.mark.parametrize("title", [None, ""])
+def test_a_document_without_title_has_an_empty_one(cache, title):
+    generate_answers(Counting(), ALL_QA[:1], {"q1": [PARIS | {"title": title}]}, cache=cache)
+    assert "[d1] \nThe capital" in CALLS[0]
+
+
+# ---------------------------------------------------------------- every kind of model
+
+
+def test_a_chat_model_that_replies_with_messages(cache):
+    model = GenericFakeChatModel(messages=iter([AIMessage("Paris"), AIMessage([{"type": "text", "text": "Berlin"}])]))
+    assert answers_of(generate_answers(model, ALL_QA[:2], RESULTS, cache=cache)) == ["Paris", "Berlin"]
+
+
+def test_an_llm_that_replies_with_text(cache):
+    class Parrot(LLM):
+        def _call(self, prompt, *_, **__):
+            return prompt[-6:]
+
+        @property
+        def _llm_type(self):
+            return "parrot"
+
+    assert answers_of(generate_answers(Parrot(), ALL_QA[:1], RESULTS, cache=cache)) == ["rance?"]
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model.with_retry(), lambda model: model.bind(stop=["x"])])
+def test_a_chat_model_with_retry_or_settings_gets_the_prompt_too(cache, wrap):
+    table = generate_answers(wrap(Counting()), ALL_QA[:1], RESULTS, cache=cache)
+    assert answers_of(table) == ["answer to: What is the capital of France?"]
+
+
+def test_a_runnable_gets_question_context_and_documents(cache):
+    seen = []
+
+    def answer(inputs):
+        seen.append(inputs)
+        return "yes"
+
+    generate_answers(RunnableLambda(answer), ALL_QA[:1], RESULTS, k=1, cache=cache)
+    assert seen == [
+        {"question": ALL_QA[0]["question"], "context": "[d1] France\n" + PARIS["content"], "documents": [PARIS]}
+    ]
+
+
+def test_a_chain_of_prompt_model_and_parser(cache):
+    chain = ChatPromptTemplate.from_template("{context} Question: {question}") | Counting() | StrOutputParser()
+    table = generate_answers(chain, ALL_QA[:1], RESULTS, cache=cache)
+    assert answers_of(table) == ["answer to: What is the capital of France?"]
+
+
+def test_any_object_with_invoke(cache):
+    class First:
+        def invoke(self, inputs):
+            return inputs["documents"][0]["title"]
+
+    assert answers_of(generate_answers(First(), ALL_QA, RESULTS, cache=cache)) == ["France", "Germany", "Italy"]
+
+
+def test_the_name_of_a_model_is_refused(cache):
+    with pytest.raises(TypeError, match="A LangChain chat model or Runnable is wanted, found str"):
+        generate_answers("gpt-4o", ALL_QA, RESULTS, cache=cache)
+
+
+def test_a_reply_that_is_no_text_is_refused(cache):
+    with pytest.raises(TypeError, match="The model replied with dict; a text or a message was wanted"):
+        generate_answers(RunnableLambda(lambda _: {"a": 1}), ALL_QA, RESULTS, cache=cache)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("prompt", ["{question}", "{context}", "", "{ question } {context}"])
+def test_a_prompt_without_its_fields_is_refused(prompt):
+    with pytest.raises(ValueError, match=r"The prompt must hold \{(question|context)\}, which is replaced"):
+        generate_answers(Counting(), ALL_QA, RESULTS, prompt=prompt)
+
+
+def test_a_query_without_results_is_named():
+    with pytest.raises(KeyError, match="results has no entry for q2, q3: search them"):
+        generate_answers(Counting(), ALL_QA, {"q1": [PARIS]})
+
+
+def test_a_hit_without_content_is_named():
+    with pytest.raises(KeyError, match="q1: the hit d1 has no content to answer from"):
+        generate_answers(Counting(), ALL_QA[:1], {"q1": [{"doc_id": "d1"}]})
+
+
+@pytest.mark.parametrize("missing", ["query_id", "question"])
+def test_a_query_without_a_field_is_named(missing):
+    broken = {field: value for field, value in ALL_QA[1].items() if field != missing}
+    with pytest.raises(KeyError, match="all_qa, entry 2: query_id and question are wanted, found"):
+        generate_answers(Counting(), [ALL_QA[0], broken], RESULTS)
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5])
+def test_k_must_be_a_positive_integer(k):
+    with pytest.raises(ValueError, match="k must be a positive integer"):
+        generate_answers(Counting(), ALL_QA, RESULTS, k=k)
+
+
+def test_a_query_that_found_nothing_is_still_answered(cache):
+    table = generate_answers(Counting(), ALL_QA[:1], {"q1": []}, cache=cache)
+    assert table.loc["q1", "doc_ids"] == []
+    assert len(CALLS) == 1
+
+
+# ---------------------------------------------------------------- finished answers are kept
+
+
+def test_after_a_failure_it_goes_on_where_it_stopped(cache):
+    with pytest.raises(ConnectionError):
+        generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
+    assert len(CALLS) == 3
+    table = generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
+    assert len(CALLS) == 4
+    assert [answer.removeprefix("answer to: ") for answer in answers_of(table)] == table["question"].tolist()
+
+
+def test_after_a_failure_it_goes_on_in_memory_too():
+    all_qa = [qa | {"question": qa["question"] + " (in memory)"} for qa in ALL_QA]
+    with pytest.raises(ConnectionError):
+        generate_answers(Counting(fail_at=2), all_qa, RESULTS)
+    generate_answers(Counting(fail_at=2), all_qa, RESULTS)
+    assert len(CALLS) == 4
+
+
+def test_a_function_that_failed_goes_on(cache):
+    calls = []
+
+    def answer(inputs):
+        calls.append(inputs["question"])
+        if len(calls) == 2:
+            raise ConnectionError("the line is down")
+        return "yes"
+
+    model = RunnableLambda(answer)
+    with pytest.raises(ConnectionError):
+        generate_answers(model, ALL_QA, RESULTS, cache=cache)
+    generate_answers(model, ALL_QA, RESULTS, cache=cache)
+    assert calls == [ALL_QA[position]["question"] for position in (0, 1, 1, 2)]
+
+
+def test_nothing_is_asked_twice(cache):
+    first = generate_answers(Counting(), ALL_QA, RESULTS, cache=cache)
+    second = generate_answers(Counting(), ALL_QA, RESULTS, cache=cache)
+    assert second.equals(first)
+    assert len(CALLS) == 3
+
+
+def test_recorded_replies_come_back_in_their_order(cache):
+    for _ in range(2):  # a notebook's cell, run twice
+        model = FakeListChatModel(responses=["Paris", "Berlin", "Rome"])
+        assert answers_of(generate_answers(model, ALL_QA, RESULTS, cache=cache)) == ["Paris", "Berlin", "Rome"]
+
+
+def test_an_empty_answer_is_kept_too(cache):
+    calls = []
+    model = RunnableLambda(lambda _: calls.append(1) or "")
+    for _ in range(2):
+        assert answers_of(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)) == [""]
+    assert len(calls) == 1
+
+
+def test_two_files_know_nothing_of_each_other(tmp_path):
+    for name in ("one", "other"):
+        generate_answers(Counting(), ALL_QA, RESULTS, cache=tmp_path / name)
+    assert len(CALLS) == 6
+
+
+IN_A_NEW_PROCESS = """
+import sys
+sys.path.insert(0, "tests")
+from test_answers import ALL_QA, CALLS, RESULTS, Counting, generate_answers
+try:
+    table = generate_answers(Counting(fail_at=int(sys.argv[2])), ALL_QA, RESULTS, cache=sys.argv[1])
+    print(len(CALLS), *table["answer"], sep="|")
+except ConnectionError:
+    print(len(CALLS))
+"""
+
+
+def test_a_new_process_goes_on_from_the_file(cache):
+    with pytest.raises(ConnectionError):
+        generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_NEW_PROCESS, str(cache), "3"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    calls, *answers = done.stdout.strip().split("|")
+    assert calls == "1"
+    assert answers == ["answer to: " + qa["question"] for qa in ALL_QA]
+
+
+# ---------------------------------------------------------------- a change is asked anew
+
+
+def asked_after(change, cache):
+    """How many calls the change leads to, after all three queries were answered."""
+    before = {"model": Counting(), "all_qa": ALL_QA, "results": RESULTS, "k": 2, "prompt": ANSWER_PROMPT}
+    generate_answers(**before, cache=cache)
+    CALLS.clear()
+    generate_answers(**before | change, cache=cache)
+    return len(CALLS)
+
+
+@pytest.mark.parametrize(
+    ("change", "calls"),
+    [
+        ({}, 0),
+        ({"model": Counting(temperature=0.7)}, 3),
+        ({"model": Counting(max_tokens=5)}, 3),
+        ({"prompt": "Be brief. " + ANSWER_PROMPT}, 3),
+        ({"k": 1}, 3),
+        ({"k": 3}, 0),
+        ({"results": RESULTS | {"q2": [BERLIN | {"content": "The capital was Bonn."}, ROME]}}, 1),
+        ({"results": RESULTS | {"q2": [ROME, BERLIN]}}, 1),
+        ({"results": RESULTS | {"q2": [BERLIN | {"title": "Austria"}, ROME]}}, 1),
+        ({"all_qa": [ALL_QA[0] | {"question": "Which?"}, *ALL_QA[1:]]}, 1),
+        ({"all_qa": [ALL_QA[0] | {"ground_truth": "Lyon"}, *ALL_QA[1:]]}, 0),
+        ({"all_qa": ALL_QA[::-1]}, 0),
+    ],
+)
+def test_only_what_changed_is_asked_anew(cache, change, calls):
+    assert asked_after(change, cache) == calls
+
+
+@pytest.mark.parametrize("cache_in", ["file", "memory"])
+def test_another_function_of_the_same_name_is_asked(cache, cache_in):
+    def answerer(word):
+        def answer(_):
+            return word
+
+        return RunnableLambda(answer)
+
+    where = cache if cache_in == "file" else None
+    for word in ("one", "two"):
+        assert answers_of(generate_answers(answerer(word), ALL_QA[:1], RESULTS, cache=where)) == [word]
+
+
+def test_another_object_in_the_same_place_of_memory_is_asked(cache):
+    class Says:
+        def __init__(self, word):
+            self.word = word
+
+        def invoke(self, _):
+            return self.word
+
+    said = [answers_of(generate_answers(Says(word), ALL_QA[:1], RESULTS, cache=cache))[0] for word in "abcdefgh"]
+    assert said == list("abcdefgh")
+
+
+def test_another_recording_is_asked(cache):
+    for word in ("one", "two"):
+        model = GenericFakeChatModel(messages=iter([word]))
+        assert answers_of(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)) == [word]
+
+
+def test_a_chain_with_another_prompt_is_asked(cache):
+    chains = [ChatPromptTemplate.from_template(f"{text} {{question}}") | Counting() for text in ("Say", "Tell")]
+    for chain in chains:
+        generate_answers(chain, ALL_QA[:1], RESULTS, cache=cache)
+    assert len(CALLS) == 2
+
+
+# ---------------------------------------------------------------- the offline answerer
+
+
+@pytest.fixture(scope="module")
+def lecture_results(embeddings):
+    """Three queries of each language with their first three documents, and the documents' sentences."""
+    found = {}
+    for language in ("ko", "en"):
+        docs, all_qa = load_dataset(ROOT / "data" / "lecture" / language)
+        found[language] = all_qa[:3], search_all(build_vectorstore(docs, embeddings), all_qa[:3], k=3)
+    return found
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_extracted_sentences_are_those_of_the_documents(embeddings, lecture_results, language, cache):
+    all_qa, results = lecture_results[language]
+    table = generate_answers(ExtractiveAnswerer(embeddings), all_qa, results, k=3, cache=cache)
+    for query_id, row in table.iterrows():
+        text = " ".join(" ".join(hit["content"].split()) for hit in results[query_id])
+        assert row["answer"]
+        assert all(sentence in text for sentence in row["answer"].split(". "))
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_extracted_sentence_is_the_nearest(embeddings, lecture_results, language):
+    all_qa, results = lecture_results[language]
+    documents = [{"content": "고양이가 잔다. The cat sleeps."}, *results[all_qa[0]["query_id"]][:1]]
+    inputs = {"question": all_qa[0]["question"], "documents": documents}
+    answer = ExtractiveAnswerer(embeddings, sentences=1).invoke(inputs)
+    assert answer
+    assert answer in documents[1]["content"]
+
+
+def test_extracted_sentences_are_in_the_order_of_nearness(embeddings):
+    documents = [{"content": "Bananas are yellow. Rome is in Italy. The capital of France is Paris."}]
+    inputs = {"question": "What is the capital of France?", "documents": documents}
+    assert ExtractiveAnswerer(embeddings, sentences=2).invoke(inputs) == (
+        "The capital of France is Paris. Rome is in Italy."
+    )
+
+
+def test_fewer_sentences_than_wanted_come_all(embeddings):
+    inputs = {"question": "What?", "documents": [{"content": "It rains."}]}
+    assert ExtractiveAnswerer(embeddings, sentences=5).invoke(inputs) == "It rains."
+
+
+@pytest.mark.parametrize("documents", [[], [{"content": ""}], [{"content": "  \n"}]])
+def test_without_sentences_the_answer_is_empty(embeddings, documents):
+    assert ExtractiveAnswerer(embeddings).invoke({"question": "What?", "documents": documents}) == ""
+
+
+@pytest.mark.parametrize("sentences", [0, True, 1.5])
+def test_the_number_of_sentences_is_a_positive_integer(embeddings, sentences):
+    with pytest.raises(ValueError, match="sentences must be a positive integer"):
+        ExtractiveAnswerer(embeddings, sentences=sentences)
+
+
+class Watching(Embeddings):
+    """Embeddings that keep what they were asked for."""
+
+    def __init__(self, size=8):
+        self.size = size
+        self._texts = []
+
+    def embed_documents(self, texts):
+        self._texts += texts
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text):
+        return np.bincount([ord(letter) % self.size for letter in text], minlength=self.size).astype(float).tolist()
+
+
+def test_a_sentence_is_embedded_once():
+    watching = Watching()
+    answerer = ExtractiveAnswerer(watching)
+    for _ in range(2):
+        answerer.invoke({"question": "What?", "documents": [PARIS, PARIS, BERLIN]})
+    assert watching._texts == ["The capital is Paris.", "It lies on the Seine.", "The capital is Berlin."]
+
+
+def test_extracted_answers_are_kept_for_the_next_answerer(cache):
+    one, other = Watching(), Watching()
+    first = generate_answers(ExtractiveAnswerer(one), ALL_QA, RESULTS, cache=cache)
+    assert generate_answers(ExtractiveAnswerer(other), ALL_QA, RESULTS, cache=cache).equals(first)
+    assert other._texts == []
+
+
+@pytest.mark.parametrize(
+    "changed", [lambda: ExtractiveAnswerer(Watching(9)), lambda: ExtractiveAnswerer(Watching(), sentences=1)]
+)
+def test_another_answerer_is_asked(cache, changed):
+    generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
+    answerer = changed()
+    generate_answers(answerer, ALL_QA, RESULTS, cache=cache)
+    assert answerer._embeddings._texts
+
+
+def test_other_embeddings_are_asked(cache):
+    class Others(Watching):
+        """The same settings under another name."""
+
+    others = Others()
+    generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
+    generate_answers(ExtractiveAnswerer(others), ALL_QA, RESULTS, cache=cache)
+    assert others._texts
+
+
+# ---------------------------------------------------------------- OpenAI's wire
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with local_openai(monkeypatch) as server:
+        yield server
+
+
+def chat_openai(**settings):
+    return ChatOpenAI(model="gpt-4o-mini", **settings)
+
+
+def test_chat_openai_answers(server, cache):
+    server.replies = ["Paris", "Berlin", "Rome"]
+    table = generate_answers(chat_openai(), ALL_QA, RESULTS, k=1, cache=cache)
+    assert answers_of(table) == ["Paris", "Berlin", "Rome"]
+    assert [path for path, _, _ in server.requests] == ["/v1/chat/completions"] * 3
+
+
+def test_chat_openai_is_sent_the_prompt(server, cache):
+    generate_answers(chat_openai(temperature=0.3, max_tokens=7), ALL_QA[:1], RESULTS, k=1, cache=cache)
+    ((_, headers, body),) = server.requests
+    assert body["model"] == "gpt-4o-mini"
+    assert body["temperature"] == 0.3
+    assert headers["Authorization"] == f"Bearer {KEY}"
+    context = "[d1] France\n" + PARIS["content"]
+    prompt = ANSWER_PROMPT.replace("{question}", ALL_QA[0]["question"]).replace("{context}", context)
+    assert body["messages"] == [{"role": "user", "content": prompt}]
+
+
+def test_chat_openai_by_its_base_url(server, cache, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    table = generate_answers(chat_openai(base_url=server.url, api_key="k"), ALL_QA[:1], RESULTS, cache=cache)
+    assert answers_of(table) == ["an answer"]
+
+
+def test_chat_openai_tries_again_after_an_error_of_the_server(server, cache):
+    server.replies = [500, "Paris"]
+    assert answers_of(generate_answers(chat_openai(max_retries=1), ALL_QA[:1], RESULTS, cache=cache)) == ["Paris"]
+    assert len(server.requests) == 2
+
+
+def test_chat_openai_that_fails_midway_goes_on(server, cache):
+    server.replies = ["Paris", 500]
+    with pytest.raises(Exception, match="The server had an error"):
+        generate_answers(chat_openai(max_retries=0), ALL_QA, RESULTS, cache=cache)
+    server.requests.clear()
+    server.replies = ["Berlin", "Rome"]
+    table = generate_answers(chat_openai(max_retries=0), ALL_QA, RESULTS, cache=cache)
+    assert answers_of(table) == ["Paris", "Berlin", "Rome"]
+    assert [prompt.rpartition("Question: ")[2] for prompt in server.prompts] == [qa["question"] for qa in ALL_QA[1:]]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"temperature": 1.0}, {"max_tokens": 5}, {"seed": 1}, {"base_url": "other"}, {"reasoning_effort": "low"}],
+)
+def test_chat_openai_with_another_setting_is_asked(server, cache, changed):
+    generate_answers(chat_openai(), ALL_QA[:1], RESULTS, cache=cache)
+    if "base_url" in changed:
+        changed = {"base_url": server.url}
+    generate_answers(chat_openai(**changed), ALL_QA[:1], RESULTS, cache=cache)
+    assert len(server.requests) == 2
+
+
+def test_a_chain_with_chat_openai_goes_on_from_the_file(server, cache):
+    for _ in range(2):
+        chain = ChatPromptTemplate.from_template("{context} {question}") | chat_openai() | StrOutputParser()
+        generate_answers(chain, ALL_QA, RESULTS, cache=cache)
+    assert len(server.requests) == 3
+
+
+def test_the_key_is_not_in_the_file(server, cache):
+    generate_answers(chat_openai(), ALL_QA, RESULTS, cache=cache)
+    assert KEY.encode() not in cache.read_bytes()
+
+
+def test_another_key_changes_nothing(server, cache):
+    for key in ("one", "other"):
+        generate_answers(chat_openai(api_key=key), ALL_QA, RESULTS, cache=cache)
+    assert len(server.requests) == 3
+
+
+# ---------------------------------------------------------------- when to refuse
+
+# Best distances: answerable 0.1, 0.3, 0.3, 0.7; unanswerable 0.4, 0.7.
+ABSTENTION_QA = [
+    *({"query_id": f"a{number}", "relevant_doc_ids": ["d1"]} for number in range(4)),
+    {"query_id": "u0", "relevant_doc_ids": []},
+    {"query_id": "u1", "relevant_doc_ids": {"d1": 0}},
+]
+DISTANCES = {"a0": 0.1, "a1": 0.3, "a2": 0.3, "a3": 0.7, "u0": 0.4, "u1": 0.7}
+BY_DISTANCE = {
+    query_id: [{"doc_id": "d1", "score": best}, {"doc_id": "d2", "score": 0.9}] for query_id, best in DISTANCES.items()
+}
+BY_SIMILARITY = {
+    query_id: [hit | {"score": 1 - hit["score"]} for hit in hits] for query_id, hits in BY_DISTANCE.items()
+}
+
+
+def test_abstention_by_distance():
+    curve = abstention_curve(ABSTENTION_QA, BY_DISTANCE)
+    assert curve.columns.tolist() == ["threshold", "unanswerable_answered", "answerable_refused"]
+    assert np.isnan(curve["threshold"][0])
+    assert curve["threshold"][1:].tolist() == [0.1, 0.3, 0.4, 0.7]
+    assert curve["unanswerable_answered"].tolist() == [0, 0, 0, 0.5, 1]
+    assert curve["answerable_refused"].tolist() == [1, 0.75, 0.25, 0.25, 0]
+    assert curve.attrs == {"lower_is_better": True, "answerable": 4, "n": 6}
+
+
+def test_abstention_by_similarity():
+    curve = abstention_curve(ABSTENTION_QA, BY_SIMILARITY)
+    assert curve["threshold"][1:].tolist() == pytest.approx([0.9, 0.7, 0.6, 0.3])
+    assert curve["unanswerable_answered"].tolist() == [0, 0, 0, 0.5, 1]
+    assert curve["answerable_refused"].tolist() == [1, 0.75, 0.25, 0.25, 0]
+    assert curve.attrs["lower_is_better"] is False
+
+
+@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
+def test_the_curve_counts_what_its_threshold_does(results):
+    curve = abstention_curve(ABSTENTION_QA, results)
+    sign = 1 if curve.attrs["lower_is_better"] else -1
+    for row in curve[1:].itertuples():
+        answered = {query_id for query_id, hits in results.items() if sign * hits[0]["score"] <= sign * row.threshold}
+        assert row.unanswerable_answered == len(answered & {"u0", "u1"}) / 2
+        assert row.answerable_refused == 1 - len(answered - {"u0", "u1"}) / 4
+
+
+def test_abstention_of_a_search_knows_the_direction(vectorstore, lecture_ko):
+    all_qa = [*lecture_ko.all_qa[:3], {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []}]
+    curve = abstention_curve(all_qa, search_all(vectorstore, all_qa, k=1))
+    assert curve.attrs["lower_is_better"]
+    assert threshold_for(curve, 0)["answerable_refused"] == 0
+
+
+def test_abstention_of_a_table_is_read_by_its_direction(vectorstore, lecture_ko):
+    all_qa = [*lecture_ko.all_qa[:3], {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []}]
+    results = search_all(vectorstore, all_qa, k=2)
+    assert abstention_curve(all_qa, results.to_frame()).equals(abstention_curve(all_qa, results))
+
+
+@pytest.mark.parametrize("kept", ["a", "u"])
+def test_both_kinds_are_needed(kept):
+    all_qa = [qa for qa in ABSTENTION_QA if qa["query_id"].startswith(kept)]
+    with pytest.raises(ValueError, match="Both kinds are needed: queries with relevant documents, and queries without"):
+        abstention_curve(all_qa, BY_DISTANCE)
+
+
+@pytest.mark.parametrize("hits", [[], [{"doc_id": "d1"}]])
+def test_a_query_without_score_is_named(hits):
+    with pytest.raises(ValueError, match="a1 has no hit with a score"):
+        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a1": hits})
+
+
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="a1, rank 1: the score is NaN"):
+        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a1": [{"doc_id": "d1", "score": float("nan")}]})
+
+
+def test_scores_of_single_hits_do_not_tell_their_direction():
+    with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
+        abstention_curve(ABSTENTION_QA, {query_id: hits[:1] for query_id, hits in BY_DISTANCE.items()})
+
+
+def test_scores_that_rise_and_fall_do_not_tell_their_direction():
+    with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
+        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a0": BY_SIMILARITY["a0"]})
+
+
+@pytest.mark.parametrize(("rate", "threshold"), [(0, 0.3), (0.4, 0.3), (0.5, 0.3), (0.99, 0.3), (1, 0.7)])
+def test_the_threshold_for_a_rate(rate, threshold):
+    assert threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)["threshold"] == threshold
+
+
+def test_the_threshold_for_no_rate_may_be_to_answer_nothing():
+    distances = BY_DISTANCE | {"u0": [{"doc_id": "d1", "score": 0.05}, {"doc_id": "d2", "score": 0.9}]}
+    chosen = threshold_for(abstention_curve(ABSTENTION_QA, distances), 0.2)
+    assert np.isnan(chosen["threshold"])
+    assert chosen["answerable_refused"] == 1
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), 20])
+def test_a_rate_is_a_share(rate):
+    with pytest.raises(ValueError, match="unanswerable_answered is a share between 0 and 1"):
+        threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)
+
+
+@pytest.fixture
+def plt():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
+def test_the_curve_is_drawn(plt, results):
+    curve = abstention_curve(ABSTENTION_QA, results)
+    ax = plot_abstention(curve)
+    assert [line.get_ydata().tolist() for line in ax.lines] == [
+        curve[column][1:].tolist() for column in ("unanswerable_answered", "answerable_refused")
+    ]
+    assert [text.get_text() for text in ax.texts] == ["unanswerable answered", "answerable refused"]
+    direction = "lower" if results is BY_DISTANCE else "higher"
+    assert ax.get_xlabel() == f"worst best score still answered, {direction} is better"
+
+
+@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
+def test_the_labels_are_written_inwards(plt, results):
+    ax = plot_abstention(abstention_curve(ABSTENTION_QA, results))
+    middle = np.mean(ax.get_xlim())
+    assert [text.get_ha() for text in ax.texts] == ["right" if text.xy[0] > middle else "left" for text in ax.texts]
+
+
+def test_the_curve_is_drawn_on_given_axes(plt):
+    _, ax = plt.subplots()
+    assert plot_abstention(abstention_curve(ABSTENTION_QA, BY_DISTANCE), ax) is ax
