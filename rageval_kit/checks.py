@@ -1,5 +1,6 @@
 """Small checks and messages that every room uses."""
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -50,7 +51,7 @@ def count(number: int, noun: str) -> str:
 
 def show_progress(steps: Sequence[T], what: str, unit: str) -> Iterable[T]:
     """Go through the steps with a progress bar, which appears only for work of several steps and seconds."""
-    if len(steps) < 2:
+    if len(steps) < 2 or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):  # tqdm heeds it outside notebooks only
         return steps
     from tqdm.auto import tqdm
 

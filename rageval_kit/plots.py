@@ -126,9 +126,13 @@ def plot_differences(table: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ax.bar(range(len(change)), change, color=colours, width=1.0)
     ax.axhline(0, color=BLACK, linewidth=1)
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
-    ax.text(0.02, 0.9, f"better on {wins}", color=BLUE, fontsize=16, transform=ax.transAxes)
-    ax.text(0.98, 0.1, f"worse on {losses}", color=RED, fontsize=16, ha="right", transform=ax.transAxes)
-    ax.text(0.5, 0.9, f"equal on {len(change) - wins - losses}", fontsize=16, ha="center", transform=ax.transAxes)
+    equal = len(change) - wins - losses
+    for place, side, words, colour in (
+        (0.0, "left", f"better on {wins}", BLUE),
+        (0.5, "center", f"equal on {equal}", BLACK),
+        (1.0, "right", f"worse on {losses}", RED),
+    ):
+        ax.text(place, 1.03, words, ha=side, color=colour, fontsize=16, transform=ax.transAxes)
     ax.set_xticks([])
     ax.set_xlabel(f"{len(change)} queries, sorted by difference")
     ax.set_ylabel("difference")
