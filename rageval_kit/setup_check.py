@@ -18,6 +18,7 @@ _PACKAGES = (
     "numpy",
     "pandas",
     "scikit-learn",
+    "scipy",
     "matplotlib",
     "tqdm",
     "faiss-cpu",
