@@ -83,10 +83,6 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     _refuse_strange_ids(_objects(query_ids), "query_id", "all_qa")
     _refuse_strange_ids(docs, "doc_id", "all_qa")
     grades = np.ones(len(qrels)) if "relevance" not in qrels else _numbers(qrels, "relevance", "all_qa")
-    repeated = qrels.duplicated(["query_id", "doc_id"]).to_numpy()
-    if repeated.any():
-        where = qrels.loc[repeated, ["query_id", "doc_id"]].head(3).astype(str).agg(" -> ".join, axis=1).tolist()
-        raise ValueError(f"all_qa judges the same document of a query twice: {name_some(where)}. Keep one judgement.")
     return Judgements(_index(query_ids), rows, docs, grades)
 
 
@@ -222,8 +218,8 @@ def _ranked_positions(table: pd.DataFrame, judged: Judgements, depth: int | None
     if len(found) < len(blocks) or not _rises_in_blocks(key, starts):
         rows = np.repeat(codes, lengths)
         known = np.flatnonzero(rows >= 0)
-        docs = table["doc_id"].array.take(known)
-        order = known[_sorted_order(rows[known], key[known], docs, ties_by_doc_id, judged.query_ids)]
+        order = known[_sorted_order(rows[known], key[known], len(judged.query_ids))]
+        order = _ties_in_order(order, rows, key, table["doc_id"].array, ties_by_doc_id, judged.query_ids)
         starts, lengths = _blocks(rows[order])
         codes = rows[order][starts]
     ours = codes >= 0
@@ -277,20 +273,33 @@ def _rises_in_blocks(key: np.ndarray, starts: np.ndarray) -> bool:
     return bool(rises.all())
 
 
-def _sorted_order(
-    rows: np.ndarray, key: np.ndarray, docs: Values, ties_by_doc_id: bool, query_ids: pd.Index
-) -> np.ndarray:
-    """Return the order by row, key and, among equal keys, doc_id descending (trec_eval's rule)."""
-    order = np.argsort(key)  # ties in any order: they are sorted out below
+def _sorted_order(rows: np.ndarray, key: np.ndarray, n: int) -> np.ndarray:
+    """Return the order by row (0..n-1) and key; equal keys come in any order."""
+    order = np.arange(len(rows))
     # numpy sorts 16-bit integers by radix, many times faster than wider ones: low half first, then high half
-    for shift in (0, 16) if len(query_ids) >= _HALF else (0,):
-        half = (rows[order] >> shift).astype(np.uint16)
-        order = order[np.argsort(half, kind="stable")]
-    same = (rows[order][1:] == rows[order][:-1]) & (key[order][1:] == key[order][:-1])
+    for shift in (0, 16) if n > _HALF else (0,):
+        order = order[np.argsort((rows[order] >> shift).astype(np.uint16), kind="stable")]
+    starts, lengths = _blocks(rows[order])
+    width = int(lengths.max(initial=0))
+    if len(lengths) * width > 4 * len(rows):  # a few long rankings among many short ones: a grid would be mostly empty
+        return np.lexsort((key, rows))
+    # A grid with a row a query sorts all rankings at once; what fills it up behind a ranking falls away again.
+    grid = np.full((len(lengths), width), np.inf)
+    grid[np.arange(width) < lengths[:, None]] = key[order]
+    within = np.argsort(grid, axis=1)
+    return order[(starts[:, None] + within)[within < lengths[:, None]]]
+
+
+def _ties_in_order(
+    order: np.ndarray, rows: np.ndarray, key: np.ndarray, docs: Values, by_doc_id: bool, query_ids: pd.Index
+) -> np.ndarray:
+    """Order equal keys by doc_id, descending (trec_eval's rule); equal ranks are refused."""
+    rows, key = rows[order], key[order]
+    same = (rows[1:] == rows[:-1]) & (key[1:] == key[:-1])
     if not same.any():
         return order
-    if not ties_by_doc_id:
-        query_id = query_ids[rows[order][1:][same][0]]
+    if not by_doc_id:
+        query_id = query_ids[rows[1:][same][0]]
         raise ValueError(f"results: a rank stands twice in the ranking of {query_id}. Ranks count 1, 2, 3, ...")
     group = np.concatenate([[0], np.cumsum(~same)])
     tied = np.flatnonzero(np.concatenate([[False], same]) | np.concatenate([same, [False]]))

@@ -138,6 +138,7 @@ def relevance_matrix(all_qa: Records, results: ResultsLike, k: int, **policies: 
     found = read_hits(results, judged, depth=None if chosen["duplicates"] == "unique" else k)
     refuse_other_types(judged.docs, found.docs, "relevant_doc_ids", "doc_id")
     judged_keys, hit_keys = _pair_keys(judged, found)
+    _refuse_repeated_judgements(judged, judged_keys)
     n = len(judged.query_ids)
     repeated = pd.Index(hit_keys).duplicated()
     n_repeats = np.bincount(found.rows[repeated], minlength=n)
@@ -196,6 +197,14 @@ def _pair_keys(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.ndarray]
     rows = np.concatenate([judged.rows, found.rows])
     keys = rows * len(docs) + codes
     return keys[: len(judged.docs)], keys[len(judged.docs) :]
+
+
+def _refuse_repeated_judgements(judged: Judgements, judged_keys: np.ndarray) -> None:
+    repeated = pd.Index(judged_keys).duplicated()
+    if repeated.any():
+        queries = judged.query_ids[judged.rows[repeated]]
+        where = [f"{query} -> {doc}" for query, doc in zip(queries, judged.docs[repeated], strict=True)]
+        raise ValueError(f"all_qa judges the same document of a query twice: {name_some(where)}. Keep one judgement.")
 
 
 def _fold(found: Hits, hit_keys: np.ndarray, repeated: np.ndarray, k: int) -> tuple[Hits, np.ndarray]:
