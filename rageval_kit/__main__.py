@@ -56,6 +56,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.out:
+        Path(options.out).mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be made
     dataset = load_dataset(options.data, options.split)
     print(f"dataset: {options.data}")
     if validate_dataset(*dataset).errors:
@@ -83,7 +85,6 @@ def _write(folder: Path, results: Results, queries: pd.DataFrame, summary: pd.Da
 
     from rageval_kit.plots import plot_lines
 
-    folder.mkdir(parents=True, exist_ok=True)
     results.to_frame().to_csv(folder / "results.csv", index=False, encoding="utf-8-sig")
     queries.to_csv(folder / "per_query.csv", encoding="utf-8-sig")
     summary.to_csv(folder / "summary.csv", encoding="utf-8-sig")

@@ -168,6 +168,11 @@ def search_folded(vectorstore: Any, all_qa: Records, k: int, source_of: SourceOf
 
 
 def _fold_ranking(hits: Sequence[Mapping[str, Any]], source_of: SourceOf) -> list[dict[str, Any]]:
+    if not callable(source_of) and not isinstance(source_of, Mapping):
+        raise TypeError(
+            "source_of must be a dict {chunk_id: source_id} or a function from a hit to its source, "
+            f"found {type(source_of).__name__}."
+        )
     first: dict[str, dict[str, Any]] = {}
     for hit in hits:
         source = source_of(hit) if callable(source_of) else source_of.get(hit["doc_id"], hit["doc_id"])

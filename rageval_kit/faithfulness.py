@@ -44,9 +44,14 @@ def faithfulness(answer: str, sources: str | Sequence[str], tokenizer: Tokenizer
     >>> faithfulness("VACUUM은 저장 공간을 정리하는 명령이다. 백업도 만든다.", source)
     Faithfulness(score=0.666..., band='partly from elsewhere', supported=['vacuum', '저장', '공간', '정리'], ...)
     """
+    if not isinstance(answer, str):
+        raise TypeError(f"The answer must be a text, found {type(answer).__name__}.")
+    texts = [sources] if isinstance(sources, str) else sources
+    if isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts):
+        raise TypeError('sources must be a text or a list of texts, for example [hit["content"] for hit in hits].')
     if not answer.strip():
         return Faithfulness(float("nan"), "empty answer", [], [])
-    text = sources if isinstance(sources, str) else "\n".join(sources)
+    text = "\n".join(texts)
     words, known = tokenizer(answer), set(tokenizer(text))
     supported = [word for word in words if word in known or occurs(word, text)]
     unsupported = [word for word in words if word not in supported]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from rageval_kit.checks import as_cutoff, count, warn_user
 from rageval_kit.formulas import ALWAYS_DEFINED, FORMULAS, NAMES_OF_MEANS, THE_FIVE, Formula
-from rageval_kit.inputs import ResultsLike, largest_relevant, lower_is_better
+from rageval_kit.inputs import ResultsLike, asked_depth, largest_relevant, lower_is_better
 from rageval_kit.invariants import ranking_findings, score_findings
 from rageval_kit.records import Records
 from rageval_kit.relevance import Policies, Relevance, relevance_matrix
@@ -343,6 +343,12 @@ def _warn_of_impossible(results: ResultsLike, matrix: Relevance, summary: pd.Dat
     findings = [] if matrix.policies["duplicates"] == "position" else list(score_findings(summary))
     if not isinstance(results, pd.DataFrame):
         findings += ranking_findings(results, lower_is_better(results))
+    searched = asked_depth(results)
+    if 0 < searched < len(matrix.ranks):
+        warn_user(
+            f"k={len(matrix.ranks)} is deeper than the search, which asked for k={searched}: what lies below was not "
+            "looked at. Search deeper, or choose a smaller k."
+        )
     for finding in findings:
         warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
 

@@ -4,6 +4,7 @@ The only file that imports ``langchain_community``. The text of a document in th
 title, a line break, and its content; ``doc_id`` and ``title`` are in the metadata.
 """
 
+import hashlib
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -193,7 +194,9 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     ]
     # Through numpy, because FAISS itself cannot open a path with Korean letters on Windows.
     np.save(folder / _INDEX, faiss.serialize_index(vectorstore.index), allow_pickle=False)
-    (folder / _DOCUMENTS).write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+    documents = "".join(line + "\n" for line in lines)
+    settings["documents_sha256"] = hashlib.sha256(documents.encode("utf-8")).hexdigest()
+    (folder / _DOCUMENTS).write_text(documents, encoding="utf-8", newline="\n")
     (folder / _SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8", newline="\n")
 
 
@@ -218,17 +221,27 @@ def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
             raise FileNotFoundError(
                 f"{folder / name} is not there. Write the store first: save_vectorstore(vectorstore, {str(folder)!r})."
             )
-    settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+    try:
+        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+        index = faiss.deserialize_index(np.load(folder / _INDEX, allow_pickle=False))
+        text = (folder / _DOCUMENTS).read_text(encoding="utf-8")
+        stored = [json.loads(line) for line in text.split("\n") if line]
+    except (ValueError, RuntimeError, EOFError) as error:
+        raise ValueError(
+            f"{folder} cannot be read as a saved vectorstore ({type(error).__name__}): save it anew."
+        ) from error
     if settings["embeddings"] != embeddings_name(embeddings):
         raise ValueError(
             f"{folder} was built with {settings['embeddings']}, and {embeddings_name(embeddings)} was given. "
             "Vectors of two models cannot be compared: load it with the same model, or build it anew."
         )
-    index = faiss.deserialize_index(np.load(folder / _INDEX, allow_pickle=False))
-    lines = (folder / _DOCUMENTS).read_text(encoding="utf-8").split("\n")
-    stored = [json.loads(line) for line in lines if line]
     if len(stored) != index.ntotal:
         raise ValueError(f"{folder} holds {index.ntotal} vectors and {len(stored)} documents: build and save it anew.")
+    if settings["documents_sha256"] != hashlib.sha256(text.encode("utf-8")).hexdigest():
+        raise ValueError(
+            f"{folder / _DOCUMENTS} was changed after it was saved, so its documents may not be those of the vectors: "
+            "build and save it anew."
+        )
     documents = {
         doc["id"]: Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"]) for doc in stored
     }

@@ -486,6 +486,11 @@ def test_check_scores_prints_ok(capsys):
 # ---------------------------------------------------------------- what evaluate warns of, and what it does not
 
 
+def test_evaluate_warns_of_a_cutoff_below_which_nothing_was_searched():
+    messages = caught(lambda: evaluate(ALL_QA, Results(CLEAN, k=2), ks=(1, 5)))
+    assert [message.partition(":")[0] for message in messages] == ["k=5 is deeper than the search, which asked for k=2"]
+
+
 @pytest.mark.parametrize(
     ("results", "said"),
     [
@@ -498,14 +503,14 @@ def test_check_scores_prints_ok(capsys):
     ids=["similarities rise", "distances fall", "neither", "one against the others", "same ranking"],
 )
 def test_evaluate_warns(results, said):
-    (message,) = caught(lambda: evaluate(ALL_QA, results))
+    (message,) = caught(lambda: evaluate(ALL_QA, results, ks=(1, 2)))
     assert said in message
     assert message.endswith("check_results(all_qa, results, docs) looks for more.")
 
 
 @pytest.mark.parametrize("results", FORMS_OF_CLEAN.values(), ids=FORMS_OF_CLEAN.keys())
 def test_evaluate_does_not_warn_of_clean_results(results):
-    assert caught(lambda: evaluate(ALL_QA, results)) == []
+    assert caught(lambda: evaluate(ALL_QA, results, ks=(1, 2))) == []
 
 
 @pytest.mark.parametrize(

@@ -505,3 +505,19 @@ def test_any_other_warning_is_heard(tmp_path, monkeypatch):
     write_module(tmp_path, "as_others_warn", "`langchain-community` will need Python 3.15.")
     with pytest.warns(DeprecationWarning, match="will need Python"):
         _import_community("as_others_warn")
+
+
+def test_documents_that_were_changed_after_saving_are_refused(letters, tmp_path):
+    save_vectorstore(build_vectorstore(DOCS, letters), tmp_path)
+    lines = (tmp_path / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "documents.jsonl").write_text("".join(reversed(lines)), encoding="utf-8", newline="\n")
+    with pytest.raises(ValueError, match="was changed after it was saved"):
+        load_vectorstore(tmp_path, letters)
+
+
+@pytest.mark.parametrize("name", ["index.npy", "settings.json", "documents.jsonl"])
+def test_a_file_of_the_store_that_cannot_be_read_is_refused(letters, tmp_path, name):
+    save_vectorstore(build_vectorstore(DOCS, letters), tmp_path)
+    (tmp_path / name).write_bytes(b"xx")
+    with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
+        load_vectorstore(tmp_path, letters)
