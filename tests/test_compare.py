@@ -751,7 +751,7 @@ def test_differences_are_drawn_with_a_bar_a_query(strict_plots):
 
 def test_differences_count_better_worse_and_equal(strict_plots):
     ax = plot_differences(differences(BOTH, ASKED, "RR", 3))
-    assert texts(ax) == ["better on 1", "worse on 1", "equal on 1"]
+    assert texts(ax) == ["better on 1", "equal on 1", "worse on 1"]  # from left to right
 
 
 def test_differences_label_both_axes(strict_plots):

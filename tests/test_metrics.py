@@ -213,7 +213,7 @@ def test_attrs_count_a_query_without_results_as_evaluated(function):
 
 @every
 def test_attrs_hold_the_fingerprint_of_the_index_that_was_searched(function):
-    assert function(ALL_QA, Results(RESULTS, k=3, index="a1b2c3")).attrs["index"] == "a1b2c3"
+    assert function(ALL_QA, Results(RESULTS, k=5, index="a1b2c3")).attrs["index"] == "a1b2c3"
 
 
 @every
