@@ -11,7 +11,7 @@ import pandas as pd
 
 from rageval_kit.checks import as_cutoff, count, name_some
 from rageval_kit.formulas import NAMES_OF_MEANS, THE_FIVE
-from rageval_kit.inputs import ResultsLike, as_rankings, read_judgements
+from rageval_kit.inputs import ResultsLike, as_rankings, queries_and_depth, read_judgements
 from rageval_kit.metrics import Metrics, as_columns, per_query
 from rageval_kit.records import Records, as_records
 from rageval_kit.relevance import Policies
@@ -111,7 +111,7 @@ def _check(runs: Runs, all_qa: Records, k: int, baseline: str | None) -> str:
     if baseline is not None and baseline not in runs:
         raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(runs)}.")
     queries = set(read_judgements(all_qa).query_ids)
-    found = {name: _queries_and_depth(results) for name, results in runs.items()}
+    found = {name: queries_and_depth(results) for name, results in runs.items()}
     reference = next(iter(found))
     for name, (its_queries, depth) in found.items():
         other = (its_queries ^ found[reference][0]) & queries
@@ -126,11 +126,6 @@ def _check(runs: Runs, all_qa: Records, k: int, baseline: str | None) -> str:
                 f"neither comparison would be fair at k={k}. Search both with the same k."
             )
     return baseline if baseline is not None else reference
-
-
-def _queries_and_depth(results: ResultsLike) -> tuple[set[Any], int]:
-    rankings = as_rankings(results)
-    return set(rankings), max(map(len, rankings.values()), default=0)
 
 
 def compare_values(

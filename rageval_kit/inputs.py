@@ -147,17 +147,33 @@ def as_rankings(results: ResultsLike) -> Mapping[Any, Sequence[Mapping[str, Any]
     """Return results as the lecture's dict of lists, checked and in the order that the metrics use."""
     if isinstance(results, pd.DataFrame):
         return _as_lists(results)
-    query_ids = _index(list(results)) if isinstance(results, Mapping) else _index([])
-    nothing_judged = Judgements(query_ids, np.array([], dtype=int), _objects([]), np.array([]))
-    read_hits(results, nothing_judged, depth=None)  # refuses what is no list of hits
+    queries = list(results) if isinstance(results, Mapping) else []
+    read_hits(results, _nothing_judged(queries), depth=None)  # refuses what is no list of hits
     return results
 
 
-def _as_lists(table: pd.DataFrame) -> dict[Any, list[dict[str, Any]]]:
+def queries_and_depth(results: ResultsLike) -> tuple[set[Any], int]:
+    """Return the queries that have results, and how many hits the longest ranking has."""
+    if isinstance(results, pd.DataFrame):
+        query_ids, rows, _ = _queries_and_positions(results)
+        return set(query_ids), int(np.bincount(rows).max(initial=0))
+    rankings = as_rankings(results)
+    return set(rankings), max(map(len, rankings.values()), default=0)
+
+
+def _nothing_judged(queries: Any) -> Judgements:
+    return Judgements(_index(queries), np.array([], dtype=int), _objects([]), np.array([]))
+
+
+def _queries_and_positions(table: pd.DataFrame) -> tuple[pd.Index, np.ndarray, np.ndarray]:
+    """Return the table's queries, and the row and position of every hit, in the order that the metrics use."""
     _want_columns(table, ("query_id", "doc_id"), "results as a table needs query_id, doc_id, and rank or score")
-    query_ids = _index(pd.unique(table["query_id"]))
-    nothing_judged = Judgements(query_ids, np.array([], dtype=int), _objects([]), np.array([]))
-    rows, positions = _ranked_positions(table, nothing_judged, depth=None)
+    judged = _nothing_judged(pd.unique(table["query_id"]))
+    return judged.query_ids, *_ranked_positions(table, judged, depth=None)
+
+
+def _as_lists(table: pd.DataFrame) -> dict[Any, list[dict[str, Any]]]:
+    query_ids, rows, positions = _queries_and_positions(table)
     hits = [{"doc_id": doc_id} for doc_id in table["doc_id"].array.take(positions)]
     if "score" in table and table["score"].notna().any():
         for hit, score in zip(hits, table["score"].to_numpy()[positions], strict=True):
