@@ -25,7 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except (ValueError, TypeError, KeyError, ImportError, OSError) as error:
-        print(f"rageval_kit: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        print(
+            f"rageval_kit: {error.args[0] if isinstance(error, KeyError) else error}",
+            file=sys.stderr,
+        )
         return 1
 
 
@@ -35,7 +38,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Validate a dataset, search it and print HitRate, MRR, nDCG, Precision and Recall.",
     )
     parser.add_argument(
-        "command", nargs="?", choices=["run", "check"], default="run", help="run (the default), or check the set-up"
+        "command",
+        nargs="?",
+        choices=["run", "check"],
+        default="run",
+        help="run (the default), or check the set-up",
     )
     parser.add_argument(
         "--data",
@@ -49,15 +56,23 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="use-multilingual (default), chars, openai:MODEL, PROVIDER:MODEL",
     )
-    parser.add_argument("--ks", type=int, nargs="+", default=[1, 3, 5], metavar="K", help="cutoffs (default: 1 3 5)")
+    parser.add_argument(
+        "--ks", type=int, nargs="+", default=[1, 3, 5], metavar="K", help="cutoffs (default: 1 3 5)"
+    )
     parser.add_argument("--cache", metavar="FILE", help="SQLite file to keep the search results in")
-    parser.add_argument("--out", metavar="FOLDER", help="write the tables as CSV and the figure as PNG to this folder")
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="write the tables as CSV and the figure as PNG to this folder",
+    )
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.out:
-        Path(options.out).mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be made
+        Path(options.out).mkdir(
+            parents=True, exist_ok=True
+        )  # before the work, in case it cannot be made
     dataset = load_dataset(options.data, options.split)
     print(f"dataset: {options.data}")
     if validate_dataset(*dataset).errors:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.answers import as_text, fill, refuse_no_model
-from rageval_kit.checks import name_some, show_progress
-from rageval_kit.faithfulness import Answers, answer_rows
+from rageval_kit.grounding import Answers, answer_rows
+from rageval_kit.language import is_refusal, normalised, strip_ending
+from rageval_kit.messages import name_some, show_progress
 from rageval_kit.records import Records, as_records
-from rageval_kit.words import is_refusal, normalised, strip_ending
 
 JUDGE_PROMPT = """\
 You compare an answer with the ground truth. Do not use knowledge of your own.
@@ -54,22 +54,33 @@ def answer_accuracy(answers: Answers, all_qa: Records) -> pd.DataFrame:
         KeyError: a query has no ground truth.
     """
     truths = _truths_of(answers, all_qa)
-    rows = {query_id: _agreement(answer, truths[query_id]) for query_id, answer, _ in answer_rows(answers)}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["exact_match", "f1"]).rename_axis("query_id")
+    rows = {
+        query_id: _agreement(answer, truths[query_id])
+        for query_id, answer, _ in answer_rows(answers)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["exact_match", "f1"]).rename_axis(
+        "query_id"
+    )
 
 
 def _truths_of(answers: Answers, all_qa: Records) -> dict[Any, str]:
     truths = ground_truths(all_qa)
     missing = [query_id for query_id, _, _ in answer_rows(answers) if query_id not in truths]
     if missing:
-        raise KeyError(f"No ground_truth in all_qa for {name_some(missing)}: add it, or leave their answers out.")
+        raise KeyError(
+            f"No ground_truth in all_qa for {name_some(missing)}: add it, or leave their answers out."
+        )
     return truths
 
 
 def ground_truths(all_qa: Records) -> dict[Any, str]:
     """Return the ground truth of every query that has one; a gap in a table (NaN) is none."""
     truths = {qa["query_id"]: qa.get("ground_truth") for qa in as_records(all_qa, "all_qa")}
-    return {query_id: truth for query_id, truth in truths.items() if isinstance(truth, str) and truth.strip()}
+    return {
+        query_id: truth
+        for query_id, truth in truths.items()
+        if isinstance(truth, str) and truth.strip()
+    }
 
 
 def _agreement(answer: str, truth: str) -> tuple[float, float]:
@@ -89,7 +100,10 @@ def normalised_tokens(text: str) -> list[str]:
     (['fee', 'is', '30000', 'won'], ['수수료', '30000', '원'])
     """
     text = normalised(text)
-    tokens = [(found[0], text[found.start() - 1 : found.start()].isdigit()) for found in _TOKEN.finditer(text)]
+    tokens = [
+        (found[0], text[found.start() - 1 : found.start()].isdigit())
+        for found in _TOKEN.finditer(text)
+    ]
     return [
         strip_ending(_COPULA.sub("", token), least=1 if after_number else 2)
         for token, after_number in tokens
@@ -105,7 +119,11 @@ _SCHEMA = {
     "description": "The verdict on an answer, and why",
     "type": "object",
     "properties": {
-        "verdict": {"type": "string", "enum": list(VERDICTS), "description": "correct, partly or wrong"},
+        "verdict": {
+            "type": "string",
+            "enum": list(VERDICTS),
+            "description": "correct, partly or wrong",
+        },
         "reason": {"type": "string", "description": "one sentence"},
     },
     "required": ["verdict", "reason"],
@@ -145,9 +163,15 @@ def judge_answers(
     ask = _asker(model)
     rows = {}
     for query_id, answer, _ in show_progress(answer_rows(answers), "judging", "answer"):
-        values = {"question": questions[query_id], "ground_truth": truths[query_id], "answer": answer}
+        values = {
+            "question": questions[query_id],
+            "ground_truth": truths[query_id],
+            "answer": answer,
+        }
         rows[query_id] = _judge(ask, fill(prompt, values), retries)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"]).rename_axis("query_id")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"]).rename_axis(
+        "query_id"
+    )
 
 
 def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
@@ -162,9 +186,13 @@ def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
     def ask(text: str) -> tuple[Any, str]:
         try:
             reply = structured.invoke(text)
-        except LengthFinishReasonError as cut:  # by the limit of tokens: one malformed reply, not the end of all
+        except (
+            LengthFinishReasonError
+        ) as cut:  # by the limit of tokens: one malformed reply, not the end of all
             return None, cut.completion.choices[0].message.content or ""
-        return reply["parsed"], as_text(reply["raw"]) or str(reply["raw"].additional_kwargs.get("refusal") or "")
+        return reply["parsed"], as_text(reply["raw"]) or str(
+            reply["raw"].additional_kwargs.get("refusal") or ""
+        )
 
     return ask
 
@@ -181,7 +209,11 @@ def _judge(ask: Callable[[str], tuple[Any, str]], text: str, retries: int) -> tu
     reply = ""
     for _ in range(retries + 1):
         given, reply = ask(text)
-        if isinstance(given, dict) and given.get("verdict") in VERDICTS and isinstance(given.get("reason"), str):
+        if (
+            isinstance(given, dict)
+            and given.get("verdict") in VERDICTS
+            and isinstance(given.get("reason"), str)
+        ):
             return given["verdict"], given["reason"]
     return "unreadable", reply
 
@@ -205,7 +237,14 @@ def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     readable = both[both["verdict"].isin(VERDICTS) & both["verdict_other"].isin(VERDICTS)]
     equal = readable["verdict"] == readable["verdict_other"]
     one_verdict = len(set(readable["verdict"]) | set(readable["verdict_other"])) < 2
-    kappa = np.nan if one_verdict else cohen_kappa_score(readable["verdict"], readable["verdict_other"])
+    kappa = (
+        np.nan if one_verdict else cohen_kappa_score(readable["verdict"], readable["verdict_other"])
+    )
     return pd.Series(
-        {"n": len(readable), "left_out": len(both) - len(readable), "agreement": equal.mean(), "kappa": kappa}
+        {
+            "n": len(readable),
+            "left_out": len(both) - len(readable),
+            "agreement": equal.mean(),
+            "kappa": kappa,
+        }
     )

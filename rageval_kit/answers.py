@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.cache import open_cache
-from rageval_kit.checks import as_cutoff, name_some, show_progress
 from rageval_kit.embeddings import embeddings_settings
 from rageval_kit.inputs import ResultsLike, as_rankings, lower_is_better, read_judgements
+from rageval_kit.language import split_sentences
+from rageval_kit.messages import as_cutoff, name_some, show_progress
 from rageval_kit.records import Records, as_records
-from rageval_kit.sentences import split_sentences
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -44,7 +44,9 @@ class ExtractiveAnswerer:
     def __init__(self, embeddings: "Embeddings", sentences: int = 2) -> None:
         self._embeddings = embeddings
         self.sentences = as_cutoff(sentences, "sentences")
-        self._vectors: dict[str, np.ndarray] = {}  # of sentences seen: documents come back for other questions
+        self._vectors: dict[
+            str, np.ndarray
+        ] = {}  # of sentences seen: documents come back for other questions
 
     def __repr__(self) -> str:
         model = type(self._embeddings).__name__
@@ -52,18 +54,27 @@ class ExtractiveAnswerer:
 
     def invoke(self, inputs: Mapping[str, Any]) -> str:
         """Return the sentences of ``inputs["documents"]`` (hits) nearest to ``inputs["question"]``."""
-        candidates = [sentence for hit in inputs["documents"] for sentence in split_sentences(hit["content"])]
+        candidates = [
+            sentence for hit in inputs["documents"] for sentence in split_sentences(hit["content"])
+        ]
         if not candidates:
             return ""
         vectors = self._embed(candidates)
         question = np.asarray(self._embeddings.embed_query(inputs["question"]))
         cosine = vectors @ question / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(question))
-        return " ".join(candidates[position] for position in np.argsort(-cosine, kind="stable")[: self.sentences])
+        return " ".join(
+            candidates[position]
+            for position in np.argsort(-cosine, kind="stable")[: self.sentences]
+        )
 
     def _embed(self, sentences: Sequence[str]) -> np.ndarray:
-        new = list(dict.fromkeys(sentence for sentence in sentences if sentence not in self._vectors))
+        new = list(
+            dict.fromkeys(sentence for sentence in sentences if sentence not in self._vectors)
+        )
         if new:
-            self._vectors |= zip(new, np.asarray(self._embeddings.embed_documents(new)), strict=True)
+            self._vectors |= zip(
+                new, np.asarray(self._embeddings.embed_documents(new)), strict=True
+            )
         return np.stack([self._vectors[sentence] for sentence in sentences])
 
 
@@ -112,12 +123,18 @@ def generate_answers(
             )
     missing = [qa["query_id"] for qa in queries if qa["query_id"] not in results]
     if missing:
-        raise KeyError(f"results has no entry for {name_some(missing)}: search them, or leave them out of all_qa.")
+        raise KeyError(
+            f"results has no entry for {name_some(missing)}: search them, or leave them out of all_qa."
+        )
     identity, rows = _identity(model), {}
     with open_cache(cache) as stored:
         for qa in show_progress(queries, "answering", "query"):
             hits = list(results[qa["query_id"]][:k])
-            inputs = {"question": qa["question"], "context": _context(hits, qa["query_id"]), "documents": hits}
+            inputs = {
+                "question": qa["question"],
+                "context": _context(hits, qa["query_id"]),
+                "documents": hits,
+            }
             key = _key(identity, prompt if takes_text(model) else "", inputs)
             answer = stored.answer(key)
             if answer is None:
@@ -135,14 +152,20 @@ def generate_answers(
 def _context(hits: Sequence[Mapping[str, Any]], query_id: Any) -> str:
     for hit in hits:
         if "content" not in hit:
-            raise KeyError(f"{query_id}: the hit {hit.get('doc_id')} has no content to answer from.")
-    return "\n\n".join(f"[{hit['doc_id']}] {hit.get('title') or ''}\n{hit['content']}" for hit in hits)
+            raise KeyError(
+                f"{query_id}: the hit {hit.get('doc_id')} has no content to answer from."
+            )
+    return "\n\n".join(
+        f"[{hit['doc_id']}] {hit.get('title') or ''}\n{hit['content']}" for hit in hits
+    )
 
 
 def refuse_no_model(model: Any) -> None:
     """Refuse what cannot be asked, such as the name of a model."""
     if not hasattr(model, "invoke"):
-        raise TypeError(f"A LangChain chat model or Runnable is wanted, found {type(model).__name__}.")
+        raise TypeError(
+            f"A LangChain chat model or Runnable is wanted, found {type(model).__name__}."
+        )
 
 
 def _ask(model: Any, prompt: str, inputs: Mapping[str, Any]) -> str:
@@ -174,7 +197,9 @@ def as_text(reply: Any) -> str:
         return reply
     text = getattr(reply, "text", None)
     if text is None:
-        raise TypeError(f"The model replied with {type(reply).__name__}; a text or a message was wanted.")
+        raise TypeError(
+            f"The model replied with {type(reply).__name__}; a text or a message was wanted."
+        )
     return str(text)
 
 
@@ -184,10 +209,18 @@ def _identity(model: Any) -> list[Any]:
     from langchain_core.load import dumps
 
     name, shown = type(model).__name__, dumps(model)
-    if '"not_implemented"' not in shown:  # LangChain can write the whole of it down, without its keys
+    if (
+        '"not_implemented"' not in shown
+    ):  # LangChain can write the whole of it down, without its keys
         return [name, shown]
-    if isinstance(model, BaseLanguageModel) and " at 0x" not in repr(model):  # else it holds what cannot be written
-        limits = {field: value for field, value in vars(model).items() if "token" in field and isinstance(value, int)}
+    if isinstance(model, BaseLanguageModel) and " at 0x" not in repr(
+        model
+    ):  # else it holds what cannot be written
+        limits = {
+            field: value
+            for field, value in vars(model).items()
+            if "token" in field and isinstance(value, int)
+        }
         return [name, embeddings_settings(model), limits]
     if type(model) is ExtractiveAnswerer:
         return [name, repr(model)]
@@ -226,7 +259,9 @@ def abstention_curve(all_qa: Records, results: ResultsLike) -> pd.DataFrame:
     judged = read_judgements(all_qa)
     answerable = np.isin(np.arange(len(judged.query_ids)), judged.rows[judged.grades > 0])
     if answerable.all() or not answerable.any():
-        raise ValueError("Both kinds are needed: queries with relevant documents, and queries without.")
+        raise ValueError(
+            "Both kinds are needed: queries with relevant documents, and queries without."
+        )
     rankings = as_rankings(results)
     best = [_best_score(rankings.get(query_id, []), query_id) for query_id in judged.query_ids]
     lower = lower_is_better(results)
@@ -239,20 +274,33 @@ def abstention_curve(all_qa: Records, results: ResultsLike) -> pd.DataFrame:
         threshold = float(limit if lower else -limit)
         rows.append((threshold, answered[~answerable].mean(), 1 - answered[answerable].mean()))
     curve = pd.DataFrame(rows, columns=["threshold", "unanswerable_answered", "answerable_refused"])
-    curve.attrs = {"lower_is_better": bool(lower), "answerable": int(answerable.sum()), "n": len(answerable)}
+    curve.attrs = {
+        "lower_is_better": bool(lower),
+        "answerable": int(answerable.sum()),
+        "n": len(answerable),
+    }
     return curve
 
 
 def _best_score(hits: Sequence[Mapping[str, Any]], query_id: Any) -> float:
     if not hits or hits[0].get("score") is None:
-        raise ValueError(f"{query_id} has no hit with a score: a threshold needs the score of every query's first hit.")
+        raise ValueError(
+            f"{query_id} has no hit with a score: a threshold needs the score of every query's first hit."
+        )
     return float(hits[0]["score"])
 
 
 def _rises(rankings: Iterable[Sequence[Mapping[str, Any]]]) -> bool:
     """Say whether scores rise from the best hit to the worst: then lower is better."""
-    ends = [(hits[0]["score"], hits[-1]["score"]) for hits in rankings if hits[-1].get("score") is not None]
-    rises, falls = any(first < last for first, last in ends), any(first > last for first, last in ends)
+    ends = [
+        (hits[0]["score"], hits[-1]["score"])
+        for hits in rankings
+        if hits[-1].get("score") is not None
+    ]
+    rises, falls = (
+        any(first < last for first, last in ends),
+        any(first > last for first, last in ends),
+    )
     if rises == falls:
         raise ValueError(
             "The scores do not tell whether lower is better: give results of search_all, or two hits a query and more."
@@ -269,6 +317,8 @@ def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Serie
     0.4
     """
     if not 0 <= unanswerable_answered <= 1:
-        raise ValueError(f"unanswerable_answered is a share between 0 and 1, found {unanswerable_answered!r}.")
+        raise ValueError(
+            f"unanswerable_answered is a share between 0 and 1, found {unanswerable_answered!r}."
+        )
     allowed = curve[curve["unanswerable_answered"] <= unanswerable_answered]
     return allowed.iloc[int(allowed["answerable_refused"].to_numpy().argmin())]

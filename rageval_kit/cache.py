@@ -60,7 +60,10 @@ class Cache:
 
     def store(self, fingerprint: str, rankings: Mapping[str, Ranking], k: int) -> None:
         """Keep the rankings of one batch; an entry is replaced only by a deeper one."""
-        rows = [(fingerprint, question, k, json.dumps(ranking)) for question, ranking in rankings.items()]
+        rows = [
+            (fingerprint, question, k, json.dumps(ranking))
+            for question, ranking in rankings.items()
+        ]
         with self._transaction():
             self._db.executemany(
                 "INSERT INTO rankings VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
@@ -68,17 +71,27 @@ class Cache:
                 rows,
             )
 
-    def remember_index(self, fingerprint: str, embeddings: str, text_hashes: Mapping[str, str]) -> None:
+    def remember_index(
+        self, fingerprint: str, embeddings: str, text_hashes: Mapping[str, str]
+    ) -> None:
         """Keep what the index was made of, to say later what changed."""
         with self._transaction():
-            new = self._db.execute("INSERT OR IGNORE INTO indexes VALUES (?, ?)", (fingerprint, embeddings)).rowcount
+            new = self._db.execute(
+                "INSERT OR IGNORE INTO indexes VALUES (?, ?)", (fingerprint, embeddings)
+            ).rowcount
             if new == 1:
-                rows = [(fingerprint, doc_id, text_hash) for doc_id, text_hash in text_hashes.items()]
+                rows = [
+                    (fingerprint, doc_id, text_hash) for doc_id, text_hash in text_hashes.items()
+                ]
                 self._db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?)", rows)
 
     def knows_index(self, fingerprint: str) -> bool:
         """Say whether this very index was searched before."""
-        return bool(self._db.execute("SELECT 1 FROM indexes WHERE fingerprint = ?", (fingerprint,)).fetchone())
+        return bool(
+            self._db.execute(
+                "SELECT 1 FROM indexes WHERE fingerprint = ?", (fingerprint,)
+            ).fetchone()
+        )
 
     def last_index_asked(self, questions: Sequence[str]) -> tuple[str, dict[str, str]] | None:
         """Return embeddings and text hashes of the index that was last asked one of the questions."""
@@ -89,13 +102,17 @@ class Cache:
                 (question,),
             ).fetchone()
             if row:
-                hashes = self._db.execute("SELECT doc_id, text_hash FROM documents WHERE fingerprint = ?", row[:1])
+                hashes = self._db.execute(
+                    "SELECT doc_id, text_hash FROM documents WHERE fingerprint = ?", row[:1]
+                )
                 return row[1], dict(hashes.fetchall())
         return None
 
     def embeds_queries_alike(self, settings: str) -> bool | None:
         """Return whether this model embeds a query as it embeds a document; None if not known yet."""
-        row = self._db.execute("SELECT embeds_queries_alike FROM embeddings WHERE settings = ?", (settings,)).fetchone()
+        row = self._db.execute(
+            "SELECT embeds_queries_alike FROM embeddings WHERE settings = ?", (settings,)
+        ).fetchone()
         return bool(row[0]) if row else None
 
     def remember_queries_alike(self, settings: str, alike: bool) -> None:

@@ -14,8 +14,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from rageval_kit.checks import name_some
 from rageval_kit.files import read_jsonl
+from rageval_kit.messages import name_some
 from rageval_kit.trec import load_qrels
 
 Record: TypeAlias = dict[str, Any]
@@ -67,7 +67,9 @@ def _from_beir(path: Path, line: int, record: Record) -> Record:
             "A folder with qrels is read in BEIR's form: _id, title, text."
         )
     if not isinstance(record["_id"], str):
-        raise ValueError(f'{path}, line {line}: _id must be a text, found {record["_id"]!r}. Write "{record["_id"]}".')
+        raise ValueError(
+            f'{path}, line {line}: _id must be a text, found {record["_id"]!r}. Write "{record["_id"]}".'
+        )
     return record
 
 
@@ -87,7 +89,9 @@ def _qrels_path(folder: Path, split: str | None) -> Path:
     return path
 
 
-def _judged_queries(path: Path, queries: list[tuple[int, Record]], qrels_path: Path) -> list[Record]:
+def _judged_queries(
+    path: Path, queries: list[tuple[int, Record]], qrels_path: Path
+) -> list[Record]:
     grades: dict[str, dict[str, float]] = defaultdict(dict)
     for query_id, doc_id, grade in load_qrels(qrels_path).itertuples(index=False):
         grades[query_id][doc_id] = grade
@@ -95,7 +99,13 @@ def _judged_queries(path: Path, queries: list[tuple[int, Record]], qrels_path: P
     for line, record in queries:
         query_id = _from_beir(path, line, record)["_id"]
         if query_id in grades:
-            all_qa.append({"query_id": query_id, "question": record["text"], "relevant_doc_ids": grades[query_id]})
+            all_qa.append(
+                {
+                    "query_id": query_id,
+                    "question": record["text"],
+                    "relevant_doc_ids": grades[query_id],
+                }
+            )
     unknown = grades.keys() - {query["query_id"] for query in all_qa}
     if unknown:
         raise ValueError(

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import as_cutoff, name_some
+from rageval_kit.findings import Rankings
 from rageval_kit.inputs import asked_depth
-from rageval_kit.invariants import Rankings
+from rageval_kit.language import split_sentences
+from rageval_kit.messages import as_cutoff, name_some
 from rageval_kit.records import Records, as_records
 from rageval_kit.search import Results, as_hit, search_all
-from rageval_kit.sentences import split_sentences
 from rageval_kit.vectorstore import embed_documents, stored_documents, to_documents
 
 if TYPE_CHECKING:
@@ -51,14 +51,20 @@ def find_duplicates(docs: Records, vectorstore: "FAISS", threshold: float = 0.95
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold is a cosine between 0 and 1, found {threshold!r}.")
     texts = {doc["doc_id"]: _content(doc) for doc in as_records(docs, "docs")}
-    ids = [str(document.metadata.get("doc_id", document.id)) for document in stored_documents(vectorstore)]
+    ids = [
+        str(document.metadata.get("doc_id", document.id))
+        for document in stored_documents(vectorstore)
+    ]
     strangers = sorted(set(ids) ^ texts.keys())
     if strangers:
         raise ValueError(
             f"docs and vectorstore hold different documents: {name_some(strangers)}. Build the store anew."
         )
     vectors = _unit_vectors(vectorstore)
-    pairs = [*_equal_texts([_normalised(texts[doc_id]) for doc_id in ids]), *_near_pairs(vectors, threshold)]
+    pairs = [
+        *_equal_texts([_normalised(texts[doc_id]) for doc_id in ids]),
+        *_near_pairs(vectors, threshold),
+    ]
     rows = []
     for group, members in enumerate(_connected(len(ids), pairs), start=1):
         first, *copies = members
@@ -66,7 +72,9 @@ def find_duplicates(docs: Records, vectorstore: "FAISS", threshold: float = 0.95
             one, other = texts[ids[first]], texts[ids[copy]]
             kind = "exact" if _normalised(one) == _normalised(other) else "near"
             cosine = float(vectors[first] @ vectors[copy])
-            rows.append((group, ids[copy], ids[first], kind, round(cosine, 4), _differs(one, other)))
+            rows.append(
+                (group, ids[copy], ids[first], kind, round(cosine, 4), _differs(one, other))
+            )
     return pd.DataFrame(rows, columns=["group", "doc_id", "copy_of", "kind", "cosine", "differs"])
 
 
@@ -112,7 +120,9 @@ def _connected(n: int, pairs: list[tuple[int, int]]) -> list[list[int]]:
     if not pairs:
         return []
     one, other = np.array(pairs).T
-    _, labels = connected_components(coo_array((np.ones(len(one)), (one, other)), shape=(n, n)), directed=False)
+    _, labels = connected_components(
+        coo_array((np.ones(len(one)), (one, other)), shape=(n, n)), directed=False
+    )
     groups = defaultdict(list)
     for position, label in enumerate(labels):
         groups[label].append(position)
@@ -125,7 +135,11 @@ def _differs(one: str, other: str) -> str:
     changes = list(difflib.ndiff(before, after))
     lacks = [line[2:] for line in changes if line.startswith("- ")]
     has = [line[2:] for line in changes if line.startswith("+ ")]
-    said = [f"{name}: {' '.join(lines)[:80]}" for name, lines in (("lacks", lacks), ("adds", has)) if lines]
+    said = [
+        f"{name}: {' '.join(lines)[:80]}"
+        for name, lines in (("lacks", lacks), ("adds", has))
+        if lines
+    ]
     return "; ".join(said) or "nothing"
 
 
@@ -155,7 +169,9 @@ def fold(results: Rankings, source_of: SourceOf, k: int) -> Results:
     return _with_hits(results, {query_id: hits[:k] for query_id, hits in folded.items()}, k)
 
 
-def search_folded(vectorstore: Any, all_qa: Records, k: int, source_of: SourceOf, cache: Any = None) -> Results:
+def search_folded(
+    vectorstore: Any, all_qa: Records, k: int, source_of: SourceOf, cache: Any = None
+) -> Results:
     """Search and fold, as deep as it takes to leave k documents for every query. Arguments: `search_all`, `fold`."""
     k = as_cutoff(k)
     depth = 2 * k
@@ -175,7 +191,9 @@ def _fold_ranking(hits: Sequence[Mapping[str, Any]], source_of: SourceOf) -> lis
         )
     first: dict[str, dict[str, Any]] = {}
     for hit in hits:
-        source = source_of(hit) if callable(source_of) else source_of.get(hit["doc_id"], hit["doc_id"])
+        source = (
+            source_of(hit) if callable(source_of) else source_of.get(hit["doc_id"], hit["doc_id"])
+        )
         first.setdefault(source, {**hit, "doc_id": source})
     return list(first.values())
 
@@ -183,7 +201,11 @@ def _fold_ranking(hits: Sequence[Mapping[str, Any]], source_of: SourceOf) -> lis
 def _cut_short(folded: Mapping[str, list[Any]], results: Rankings, k: int) -> list[str]:
     """Name the queries with fewer than k documents whose ranking would have gone on."""
     depth = asked_depth(results) or max(map(len, results.values()), default=0)
-    return [query_id for query_id, hits in folded.items() if len(hits) < k and len(results[query_id]) >= depth]
+    return [
+        query_id
+        for query_id, hits in folded.items()
+        if len(hits) < k and len(results[query_id]) >= depth
+    ]
 
 
 def _with_hits(results: Rankings, hits: dict[str, list[dict[str, Any]]], k: int) -> Results:
@@ -217,7 +239,9 @@ def duplicate_index(
         The new store, and ``source_of``: the doc_id of each copy (such as ``doc_001#2``) -> its original.
     """
     if times < 2 or not 0 < share <= 1:
-        raise ValueError(f"times must be at least 2 and share in 0..1 and above 0, found times={times}, share={share}.")
+        raise ValueError(
+            f"times must be at least 2 and share in 0..1 and above 0, found times={times}, share={share}."
+        )
     documents = stored_documents(vectorstore)
     n = len(documents)
     chosen = np.arange(n)
@@ -227,18 +251,26 @@ def duplicate_index(
     copies: list[Document] = []
     copy_vectors: list[np.ndarray] = []
     source_of: dict[str, str] = {}
-    for number in range(2, times + 1 if len(chosen) else 2):  # a small share of few documents may be none
+    for number in range(
+        2, times + 1 if len(chosen) else 2
+    ):  # a small share of few documents may be none
         batch = [_copy(documents[position], number, change) for position in chosen]
         source_of |= {
-            str(copy.id): documents[position].metadata["doc_id"] for copy, position in zip(batch, chosen, strict=True)
+            str(copy.id): documents[position].metadata["doc_id"]
+            for copy, position in zip(batch, chosen, strict=True)
         }
         copies += batch
         copy_vectors.append(
-            vectors[chosen] if change is None else embed_documents(batch, vectorstore.embedding_function)
+            vectors[chosen]
+            if change is None
+            else embed_documents(batch, vectorstore.embedding_function)
         )
     everything, all_vectors = [*documents, *copies], np.concatenate([vectors, *copy_vectors])
     store = type(vectorstore).from_embeddings(
-        [(document.page_content, vector) for document, vector in zip(everything, all_vectors, strict=True)],
+        [
+            (document.page_content, vector)
+            for document, vector in zip(everything, all_vectors, strict=True)
+        ],
         vectorstore.embedding_function,
         metadatas=[document.metadata for document in everything],
         ids=[str(document.id) for document in everything],
@@ -253,10 +285,16 @@ def _copy(document: "Document", number: int, change: Callable[[str], str] | None
     text = document.page_content
     if change:
         hit = as_hit(document, None)
-        (changed,) = to_documents([{"doc_id": doc_id, "title": hit["title"], "content": change(hit["content"])}])
+        (changed,) = to_documents(
+            [{"doc_id": doc_id, "title": hit["title"], "content": change(hit["content"])}]
+        )
         text = changed.page_content
     return document.model_copy(
-        update={"id": doc_id, "page_content": text, "metadata": document.metadata | {"doc_id": doc_id}}
+        update={
+            "id": doc_id,
+            "page_content": text,
+            "metadata": document.metadata | {"doc_id": doc_id},
+        }
     )
 
 
@@ -274,7 +312,10 @@ def unread_tails(docs: Records, embeddings: "Embeddings") -> pd.DataFrame:
     if not rows:
         return pd.DataFrame(columns=["doc_id", "sentences", "cosine", "unread"])
     shorter = [dict(doc) | {"content": _without_last_sentence(doc["content"])} for doc in rows]
-    whole, cut = (_normalise(embed_documents(to_documents(version), embeddings)) for version in (rows, shorter))
+    whole, cut = (
+        _normalise(embed_documents(to_documents(version), embeddings))
+        for version in (rows, shorter)
+    )
     cosine = (whole * cut).sum(axis=1)
     return pd.DataFrame(
         {

@@ -87,8 +87,12 @@ def embeddings_name(embeddings: object) -> str:
     >>> embeddings_name(load_embeddings("chars"))
     'CharacterEmbeddings(dimensions=2048)'
     """
-    shown = {field: getattr(embeddings, field, None) for field in ("model", "model_name", "dimensions")}
-    settings = ", ".join(f"{field}={value}" for field, value in shown.items() if isinstance(value, (str, int)))
+    shown = {
+        field: getattr(embeddings, field, None) for field in ("model", "model_name", "dimensions")
+    }
+    settings = ", ".join(
+        f"{field}={value}" for field, value in shown.items() if isinstance(value, (str, int))
+    )
     return f"{type(embeddings).__name__}({settings})"
 
 
@@ -99,7 +103,9 @@ def embeddings_settings(embeddings: object) -> dict[str, Any]:
     the index. Keys and secrets are left out, and so is what only steers the requests.
     """
     fields = getattr(type(embeddings), "model_fields", None) or getattr(embeddings, "__dict__", {})
-    return _plain({field: getattr(embeddings, field, None) for field in fields if not field.startswith("_")})
+    return _plain(
+        {field: getattr(embeddings, field, None) for field in fields if not field.startswith("_")}
+    )
 
 
 def _plain(settings: dict[Any, Any]) -> dict[str, Any]:

@@ -30,9 +30,13 @@ def read_text(path: str | Path) -> str:
             "Korean files from Excel are often CP949: path.read_text(encoding='cp949')."
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} is not a whole gzip file ({error}). Pack it again, or name it without .gz.") from None
+        raise ValueError(
+            f"{path} is not a whole gzip file ({error}). Pack it again, or name it without .gz."
+        ) from None
     if data.startswith(_LFS_POINTER):
-        raise ValueError(f"{path} is a Git LFS pointer, not the data. Fetch the data with: git lfs pull")
+        raise ValueError(
+            f"{path} is a Git LFS pointer, not the data. Fetch the data with: git lfs pull"
+        )
     if not text.strip():
         raise ValueError(f"{path} is empty.")
     return text
@@ -56,6 +60,8 @@ def read_jsonl(path: str | Path) -> list[tuple[int, dict[str, Any]]]:
                 f"{path}, line {line}: not JSON ({error.msg}). One JSON object a line is wanted."
             ) from None
         if not isinstance(record, dict):
-            raise ValueError(f"{path}, line {line}: a JSON object was wanted, found {type(record).__name__}.")
+            raise ValueError(
+                f"{path}, line {line}: a JSON object was wanted, found {type(record).__name__}."
+            )
         records.append((line, record))
     return records

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import count, name_some, warn_user
+from rageval_kit.messages import count, name_some, warn_user
 from rageval_kit.records import Records, as_records, relevant_grades
 
 ResultsLike: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]] | pd.DataFrame
@@ -53,12 +53,16 @@ def read_judgements(all_qa: Records) -> Judgements:
         raise ValueError("all_qa is empty: there is no query to evaluate.")
     for position, qa in enumerate(queries, start=1):
         if "query_id" not in qa:
-            raise KeyError(f"all_qa, entry {position}: no query_id (found {', '.join(map(str, qa))}).")
+            raise KeyError(
+                f"all_qa, entry {position}: no query_id (found {', '.join(map(str, qa))})."
+            )
     query_ids = _index([qa["query_id"] for qa in queries])
     _refuse_strange_ids(query_ids.to_numpy(), "query_id", "all_qa")
     if not query_ids.is_unique:
         twice = query_ids[query_ids.duplicated()].unique().tolist()
-        raise ValueError(f"all_qa holds the same query_id twice: {name_some(twice)}. Give each query its own id.")
+        raise ValueError(
+            f"all_qa holds the same query_id twice: {name_some(twice)}. Give each query its own id."
+        )
     grades = [relevant_grades(qa) for qa in queries]
     docs = _objects([doc_id for of_query in grades for doc_id in of_query])
     _refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
@@ -72,17 +76,23 @@ def read_judgements(all_qa: Records) -> Judgements:
 
 def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     _want_columns(
-        qrels, ("query_id", "doc_id"), "all_qa as a table needs query_id and relevant_doc_ids, or query_id and doc_id"
+        qrels,
+        ("query_id", "doc_id"),
+        "all_qa as a table needs query_id and relevant_doc_ids, or query_id and doc_id",
     )
     if qrels.empty:
         raise ValueError("all_qa is an empty table: there is no judgement.")
     rows, query_ids = pd.factorize(qrels["query_id"])
     if (rows < 0).any():
-        raise ValueError("all_qa: query_id is missing (NaN) in some rows. Read ids as text: dtype=str.")
+        raise ValueError(
+            "all_qa: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
+        )
     docs = _objects(qrels["doc_id"].to_numpy())
     _refuse_strange_ids(_objects(query_ids), "query_id", "all_qa")
     _refuse_strange_ids(docs, "doc_id", "all_qa")
-    grades = np.ones(len(qrels)) if "relevance" not in qrels else _numbers(qrels, "relevance", "all_qa")
+    grades = (
+        np.ones(len(qrels)) if "relevance" not in qrels else _numbers(qrels, "relevance", "all_qa")
+    )
     return Judgements(_index(query_ids), rows, docs, grades)
 
 
@@ -110,7 +120,9 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
             "search_all(...) returns what is wanted."
         )
     _compare_queries(judged, _objects(list(results)))
-    rankings = [_as_list(results.get(query_id, []), query_id)[:depth] for query_id in judged.query_ids]
+    rankings = [
+        _as_list(results.get(query_id, []), query_id)[:depth] for query_id in judged.query_ids
+    ]
     lengths = [len(ranking) for ranking in rankings]
     try:
         docs = _objects(list(map(itemgetter("doc_id"), chain.from_iterable(rankings))))
@@ -167,7 +179,11 @@ def _nothing_judged(queries: Any) -> Judgements:
 
 def _queries_and_positions(table: pd.DataFrame) -> tuple[pd.Index, np.ndarray, np.ndarray]:
     """Return the table's queries, and the row and position of every hit, in the order that the metrics use."""
-    _want_columns(table, ("query_id", "doc_id"), "results as a table needs query_id, doc_id, and rank or score")
+    _want_columns(
+        table,
+        ("query_id", "doc_id"),
+        "results as a table needs query_id, doc_id, and rank or score",
+    )
     judged = _nothing_judged(pd.unique(table["query_id"]))
     return judged.query_ids, *_ranked_positions(table, judged, depth=None)
 
@@ -195,7 +211,9 @@ def _not_a_hit(query_ids: pd.Index, rankings: Sequence[Sequence[Any]]) -> TypeEr
     return TypeError("results must hold a list of hits for every query.")
 
 
-def _refuse_missing_scores(query_ids: pd.Index, rankings: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+def _refuse_missing_scores(
+    query_ids: pd.Index, rankings: Sequence[Sequence[Mapping[str, Any]]]
+) -> None:
     scores = [hit.get("score") for hit in chain.from_iterable(rankings)]
     if not pd.isna(_objects(scores)).any():
         return
@@ -215,9 +233,15 @@ def _read_table(table: pd.DataFrame, judged: Judgements, depth: int | None) -> H
     return Hits(rows, ranks_in_blocks(rows), docs)
 
 
-def _ranked_positions(table: pd.DataFrame, judged: Judgements, depth: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _ranked_positions(
+    table: pd.DataFrame, judged: Judgements, depth: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the row of the query and the position in the table of each hit, query by query, best first."""
-    _want_columns(table, ("query_id", "doc_id"), "results as a table needs query_id, doc_id, and rank or score")
+    _want_columns(
+        table,
+        ("query_id", "doc_id"),
+        "results as a table needs query_id, doc_id, and rank or score",
+    )
     if table.empty:
         _compare_queries(judged, _objects([]))
         return np.array([], dtype=np.intp), np.array([], dtype=np.intp)
@@ -226,7 +250,9 @@ def _ranked_positions(table: pd.DataFrame, judged: Judgements, depth: int | None
     starts, lengths = _blocks(queries)
     blocks, found = pd.factorize(queries.take(starts))  # a hash a block of equal ids, not one a row
     if (blocks < 0).any():
-        raise ValueError("results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str.")
+        raise ValueError(
+            "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
+        )
     found = _objects(found)
     _compare_queries(judged, found)
     codes = judged.query_ids.get_indexer(_index(found))[blocks]  # -1: not in all_qa
@@ -235,7 +261,9 @@ def _ranked_positions(table: pd.DataFrame, judged: Judgements, depth: int | None
         rows = np.repeat(codes, lengths)
         known = np.flatnonzero(rows >= 0)
         order = known[_sorted_order(rows[known], key[known], len(judged.query_ids))]
-        order = _ties_in_order(order, rows, key, table["doc_id"].array, ties_by_doc_id, judged.query_ids)
+        order = _ties_in_order(
+            order, rows, key, table["doc_id"].array, ties_by_doc_id, judged.query_ids
+        )
         starts, lengths = _blocks(rows[order])
         codes = rows[order][starts]
     ours = codes >= 0
@@ -252,7 +280,9 @@ def _key(table: pd.DataFrame) -> tuple[np.ndarray, bool]:
     if "rank" in table:
         return _numbers(table, "rank", "results"), False
     if "score" not in table:
-        raise KeyError("results has neither rank nor score: without one of them the table has no order.")
+        raise KeyError(
+            "results has neither rank nor score: without one of them the table has no order."
+        )
     if lower_is_better(table):
         raise ValueError(
             "results: the scores are distances (lower is better) and would be read as similarities. "
@@ -267,7 +297,9 @@ def _blocks(values: Values) -> tuple[np.ndarray, np.ndarray]:
     if len(values) == 0:
         return np.array([], dtype=np.intp), np.array([], dtype=np.intp)
     changes = values[1:] != values[:-1]
-    if not isinstance(changes, np.ndarray):  # pandas' nullable types: a missing value differs from its neighbours
+    if not isinstance(
+        changes, np.ndarray
+    ):  # pandas' nullable types: a missing value differs from its neighbours
         changes = changes.to_numpy(dtype=bool, na_value=True)
     starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
     return starts, np.diff(starts, append=len(values))
@@ -297,7 +329,9 @@ def _sorted_order(rows: np.ndarray, key: np.ndarray, n: int) -> np.ndarray:
         order = order[np.argsort((rows[order] >> shift).astype(np.uint16), kind="stable")]
     starts, lengths = _blocks(rows[order])
     width = int(lengths.max(initial=0))
-    if len(lengths) * width > 4 * len(rows):  # a few long rankings among many short ones: a grid would be mostly empty
+    if len(lengths) * width > 4 * len(
+        rows
+    ):  # a few long rankings among many short ones: a grid would be mostly empty
         return np.lexsort((key, rows))
     # A grid with a row a query sorts all rankings at once; what fills it up behind a ranking falls away again.
     grid = np.full((len(lengths), width), np.inf)
@@ -307,7 +341,12 @@ def _sorted_order(rows: np.ndarray, key: np.ndarray, n: int) -> np.ndarray:
 
 
 def _ties_in_order(
-    order: np.ndarray, rows: np.ndarray, key: np.ndarray, docs: Values, by_doc_id: bool, query_ids: pd.Index
+    order: np.ndarray,
+    rows: np.ndarray,
+    key: np.ndarray,
+    docs: Values,
+    by_doc_id: bool,
+    query_ids: pd.Index,
 ) -> np.ndarray:
     """Order equal keys by doc_id, descending (trec_eval's rule); equal ranks are refused."""
     rows, key = rows[order], key[order]
@@ -316,7 +355,9 @@ def _ties_in_order(
         return order
     if not by_doc_id:
         query_id = query_ids[rows[1:][same][0]]
-        raise ValueError(f"results: a rank stands twice in the ranking of {query_id}. Ranks count 1, 2, 3, ...")
+        raise ValueError(
+            f"results: a rank stands twice in the ranking of {query_id}. Ranks count 1, 2, 3, ..."
+        )
     group = np.concatenate([[0], np.cumsum(~same)])
     tied = np.flatnonzero(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
     by_text, _ = pd.factorize(_objects(docs.take(order[tied])).astype(str), sort=True)
@@ -344,7 +385,9 @@ def _want_columns(table: pd.DataFrame, wanted: Sequence[str], why: str) -> None:
 
 
 def _numbers(table: pd.DataFrame, column: str, what: str) -> np.ndarray:
-    if not pd.api.types.is_numeric_dtype(table[column]) or pd.api.types.is_bool_dtype(table[column]):
+    if not pd.api.types.is_numeric_dtype(table[column]) or pd.api.types.is_bool_dtype(
+        table[column]
+    ):
         raise TypeError(
             f"{what}: {column} must be numbers, found {table[column].dtype}. Convert it: pd.to_numeric(...)."
         )
@@ -353,7 +396,9 @@ def _numbers(table: pd.DataFrame, column: str, what: str) -> np.ndarray:
     if broken.any():
         where = int(np.flatnonzero(broken)[0])
         found = "NaN" if np.isnan(numbers[where]) else numbers[where]
-        raise ValueError(f"{what}, row {where}: {column} is {found}. Give it a number or take the row out.")
+        raise ValueError(
+            f"{what}, row {where}: {column} is {found}. Give it a number or take the row out."
+        )
     return numbers
 
 
@@ -372,7 +417,9 @@ def _kind(ids: np.ndarray) -> str:
     return {"string": "text", "integer": "integer", "empty": "none"}.get(inferred, inferred)
 
 
-def refuse_other_types(ours: np.ndarray, theirs: np.ndarray, in_all_qa: str, in_results: str) -> None:
+def refuse_other_types(
+    ours: np.ndarray, theirs: np.ndarray, in_all_qa: str, in_results: str
+) -> None:
     """Refuse text ids on one side and integers on the other: nothing would ever match."""
     kinds = {_kind(ours), _kind(theirs)} - {"none"}
     if len(kinds) > 1:
@@ -404,10 +451,16 @@ def _compare_queries(judged: Judgements, found: np.ndarray) -> None:
     refuse_other_types(judged.query_ids.to_numpy(), found, "query_id", "query_id")
     refuse_confusable([*judged.query_ids, *found], "query_id")
     missing = _index(found).get_indexer(judged.query_ids) < 0
-    missing[np.setdiff1d(np.arange(len(missing)), judged.rows[judged.grades > 0])] = False  # no relevant document
+    missing[np.setdiff1d(np.arange(len(missing)), judged.rows[judged.grades > 0])] = (
+        False  # no relevant document
+    )
     unknown = found[judged.query_ids.get_indexer(_index(found)) < 0].tolist()
     if missing.any():
         names = name_some(judged.query_ids[missing].tolist())
-        warn_user(f"no results for {count(int(missing.sum()), 'query')} of all_qa, which score 0: {names}.")
+        warn_user(
+            f"no results for {count(int(missing.sum()), 'query')} of all_qa, which score 0: {names}."
+        )
     if unknown:
-        warn_user(f"results of {count(len(unknown), 'query')} not in all_qa are left out: {name_some(unknown)}.")
+        warn_user(
+            f"results of {count(len(unknown), 'query')} not in all_qa are left out: {name_some(unknown)}."
+        )

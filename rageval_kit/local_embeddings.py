@@ -42,7 +42,9 @@ class CharacterEmbeddings(Embeddings):
     def __init__(self) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        self._vectorizer = HashingVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=self.dimensions)
+        self._vectorizer = HashingVectorizer(
+            analyzer="char_wb", ngram_range=(2, 4), n_features=self.dimensions
+        )
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector a text."""
@@ -79,7 +81,9 @@ class MiniLMEmbeddings(Embeddings):
         """Return a vector a text."""
         if not texts:
             return []
-        return self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False).tolist()
+        return self._model.encode(
+            list(texts), normalize_embeddings=True, show_progress_bar=False
+        ).tolist()
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of one text, the same as among documents."""

@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import as_cutoff, count, warn_user
+from rageval_kit.findings import ranking_findings, score_findings
 from rageval_kit.formulas import ALWAYS_DEFINED, FORMULAS, NAMES_OF_MEANS, THE_FIVE, Formula
 from rageval_kit.inputs import ResultsLike, asked_depth, largest_relevant, lower_is_better
-from rageval_kit.invariants import ranking_findings, score_findings
+from rageval_kit.messages import as_cutoff, count, warn_user
 from rageval_kit.records import Records
 from rageval_kit.relevance import Policies, Relevance, relevance_matrix
 
@@ -45,7 +45,9 @@ def hit_rate(
     return per_query(all_qa, results, ks, ["HitRate"], **policies)
 
 
-def mrr(all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]) -> pd.DataFrame:
+def mrr(
+    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+) -> pd.DataFrame:
     """Return the reciprocal rank: 1 / rank of the first relevant document in the first k, else 0.
 
     MRR@k is the mean over the queries (Voorhees, TREC-8 question answering track, 1999). Arguments
@@ -61,7 +63,9 @@ def mrr(all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **polici
     return per_query(all_qa, results, ks, ["RR"], **policies)
 
 
-def ndcg(all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]) -> pd.DataFrame:
+def ndcg(
+    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+) -> pd.DataFrame:
     """Return DCG@k / IDCG@k: the discounted gain of the ranking, as a share of the best possible.
 
     DCG@k = sum of gain / log2(rank + 1) over the first k (Järvelin and Kekäläinen, 2002, with
@@ -179,9 +183,13 @@ def evaluate(
     mean = _macro if average == "macro" else _pooled
     rows = dict.fromkeys(NAMES_OF_MEANS.get(column.name, column.name) for column in columns)
     cutoffs = list(dict.fromkeys(column.cutoff for column in columns))
-    summary = pd.DataFrame(np.nan, index=pd.Index(rows, name="metric"), columns=pd.Index(cutoffs, name="k"))
+    summary = pd.DataFrame(
+        np.nan, index=pd.Index(rows, name="metric"), columns=pd.Index(cutoffs, name="k")
+    )
     for column in columns:
-        summary.loc[NAMES_OF_MEANS.get(column.name, column.name), column.cutoff] = mean(column, fractions, matrix)
+        summary.loc[NAMES_OF_MEANS.get(column.name, column.name), column.cutoff] = mean(
+            column, fractions, matrix
+        )
     summary.attrs = _what_was_decided(matrix, results) | {"average": average}
     _warn_of_impossible(results, matrix, summary)
     _warn_of_repeats(matrix)
@@ -201,13 +209,22 @@ def caption(table: pd.DataFrame) -> str:
     """
     decided = table.attrs
     if "no_relevant" not in decided:
-        raise ValueError("This table has no attrs of the kit: pass what evaluate or per_query returned, unchanged.")
+        raise ValueError(
+            "This table has no attrs of the kit: pass what evaluate or per_query returned, unchanged."
+        )
     evaluated, without = decided["evaluated"], decided["without_relevant"]
     queries = count(evaluated, "query")
-    treated = {"exclude": "excluded", "zero": "counted as 0", "one": "counted as 1", "error": "refused"}
+    treated = {
+        "exclude": "excluded",
+        "zero": "counted as 0",
+        "one": "counted as 1",
+        "error": "refused",
+    }
     repeats = {"error": "refused", "unique": "counted once", "position": "counted in every slot"}
     parts = [
-        f"{decided['average'].capitalize()} average over {queries}" if "average" in decided else f"{queries} evaluated",
+        f"{decided['average'].capitalize()} average over {queries}"
+        if "average" in decided
+        else f"{queries} evaluated",
         f"{without:,} {treated[decided['no_relevant']]} (no relevant document)",
         f"a repeated document is {repeats[decided['duplicates']]}",
         f"{decided['gain']} gain",
@@ -241,20 +258,28 @@ class Column(NamedTuple):
 def as_columns(metrics: Metrics, ks: Cutoffs) -> list[Column]:
     """Return the columns that metrics and cutoffs name, each once."""
     if isinstance(metrics, str) or not isinstance(metrics, Iterable) or not metrics:
-        raise ValueError(f'metrics must be a list of names such as ["nDCG@10", "Recall"], found {metrics!r}.')
+        raise ValueError(
+            f'metrics must be a list of names such as ["nDCG@10", "Recall"], found {metrics!r}.'
+        )
     cutoffs = _cutoffs(ks)
-    columns = list(dict.fromkeys(column for metric in metrics for column in _columns_of(metric, cutoffs)))
+    columns = list(
+        dict.fromkeys(column for metric in metrics for column in _columns_of(metric, cutoffs))
+    )
     formulas = {column.name: column.formula for column in columns}
     for column in columns:
         if formulas[column.name] is not column.formula:
-            raise ValueError(f"Two different metrics are called {column.name}: give your function a name of its own.")
+            raise ValueError(
+                f"Two different metrics are called {column.name}: give your function a name of its own."
+            )
     return columns
 
 
 def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
     if callable(metric):
         if not hasattr(metric, "__name__"):
-            raise TypeError(f"The metric {metric!r} has no name for its column: write it as a function, with def.")
+            raise TypeError(
+                f"The metric {metric!r} has no name for its column: write it as a function, with def."
+            )
         return [Column(metric.__name__, metric, k) for k in cutoffs]
     if not isinstance(metric, str):
         raise TypeError(f'A metric is a name such as "nDCG@10" or a function, found {metric!r}.')
@@ -266,9 +291,14 @@ def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
         raise ValueError(f"{metric!r}: a positive integer must stand behind the @, as in nDCG@10.")
     if name == "R-precision":
         if at:
-            raise ValueError(f"{metric!r}: R-precision has no cutoff, its rank is the number of relevant documents.")
+            raise ValueError(
+                f"{metric!r}: R-precision has no cutoff, its rank is the number of relevant documents."
+            )
         return [Column(name, FORMULAS[name], "R")]
-    return [Column(name, FORMULAS[name], k) for k in ([as_cutoff(int(cutoff), metric)] if at else cutoffs)]
+    return [
+        Column(name, FORMULAS[name], k)
+        for k in ([as_cutoff(int(cutoff), metric)] if at else cutoffs)
+    ]
 
 
 _OTHER_NAMES = {
@@ -292,7 +322,9 @@ def _cutoffs(ks: Cutoffs) -> list[int]:
     return cutoffs
 
 
-def matrix_for(columns: Sequence[Column], all_qa: Records, results: ResultsLike, policies: Policies) -> Relevance:
+def matrix_for(
+    columns: Sequence[Column], all_qa: Records, results: ResultsLike, policies: Policies
+) -> Relevance:
     """Return the relevance matrix, as deep as the deepest column needs."""
     depth = max((column.cutoff for column in columns if column.cutoff != "R"), default=1)
     if any(column.cutoff == "R" for column in columns):
@@ -300,7 +332,9 @@ def matrix_for(columns: Sequence[Column], all_qa: Records, results: ResultsLike,
     return relevance_matrix(all_qa, results, depth, **policies)
 
 
-def fractions_of(columns: Sequence[Column], matrix: Relevance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def fractions_of(
+    columns: Sequence[Column], matrix: Relevance
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Work out each formula once: numerator and denominator, both (n, K)."""
     shape = matrix.gains.shape
     fractions = {}
@@ -309,7 +343,10 @@ def fractions_of(columns: Sequence[Column], matrix: Relevance) -> dict[str, tupl
             numerator, denominator = formula(matrix)
             if np.shape(numerator) != shape:
                 raise ValueError(f"a numerator of shape {np.shape(numerator)}")
-            fractions[name] = numerator, np.broadcast_to(np.asarray(denominator, dtype=float), shape)
+            fractions[name] = (
+                numerator,
+                np.broadcast_to(np.asarray(denominator, dtype=float), shape),
+            )
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{name} must return a numerator of shape {shape}, a row a query and a column a rank, and a "
@@ -318,20 +355,28 @@ def fractions_of(columns: Sequence[Column], matrix: Relevance) -> dict[str, tupl
     return fractions
 
 
-def of_query(column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance) -> np.ndarray:
+def of_query(
+    column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance
+) -> np.ndarray:
     """Return the column's value for every query, with the policy for queries without a relevant document."""
     numerator, denominator = (part[:, column.position] for part in fractions[column.name])
     values = np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0)
     return values if column.name in ALWAYS_DEFINED else matrix.apply_no_relevant(values)
 
 
-def _macro(column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance) -> float:
+def _macro(
+    column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance
+) -> float:
     return float(pd.Series(of_query(column, fractions, matrix)).mean())
 
 
-def _pooled(column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance) -> float:
+def _pooled(
+    column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance
+) -> float:
     if matrix.policies["no_relevant"] in ("zero", "one"):
-        raise ValueError('A pooled average sums over relevant documents: it needs no_relevant="exclude" or "error".')
+        raise ValueError(
+            'A pooled average sums over relevant documents: it needs no_relevant="exclude" or "error".'
+        )
     numerator, denominator = (part[:, column.position] for part in fractions[column.name])
     pooled = slice(None) if column.name in ALWAYS_DEFINED else matrix.n_relevant > 0
     total = denominator[pooled].sum()

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
 
 # Okabe and Ito's palette, told apart with any kind of colour vision.
-BLUE, ORANGE, GREEN, PINK, SKY, RED, BLACK = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"
+BLUE, ORANGE, GREEN, PINK, SKY, RED, BLACK = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#000000",
+)
 GREY = "#D9D9D9"
 _COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 _KOREAN_FONTS = (
@@ -32,7 +40,9 @@ _KOREAN_FONTS = (
 )
 
 
-def plot_lines(table: pd.DataFrame, ylabel: str = "mean over queries", ax: "Axes | None" = None) -> "Axes":
+def plot_lines(
+    table: pd.DataFrame, ylabel: str = "mean over queries", ax: "Axes | None" = None
+) -> "Axes":
     """Draw a line a column over the table's index, each labelled at its end.
 
     ``plot_lines(evaluate(all_qa, results, ks=range(1, 11)).T)`` draws every metric as k grows.
@@ -43,8 +53,12 @@ def plot_lines(table: pd.DataFrame, ylabel: str = "mean over queries", ax: "Axes
     places = _spread(ends.to_numpy(dtype=float), gap=0.065 * height)
     # Each line is thinner than the one before, so that lines which coincide can all be seen.
     widths = np.linspace(7, 2.5, table.shape[1])
-    for (name, values), place, colour, width in zip(table.items(), places, cycle(_COLOURS), widths, strict=False):
-        ax.plot(table.index, values, color=colour, linewidth=width, marker="o", markersize=width + 4)
+    for (name, values), place, colour, width in zip(
+        table.items(), places, cycle(_COLOURS), widths, strict=False
+    ):
+        ax.plot(
+            table.index, values, color=colour, linewidth=width, marker="o", markersize=width + 4
+        )
         ax.annotate(
             str(name),
             (table.index[-1], place),
@@ -70,7 +84,16 @@ def plot_relevance_matrix(matrix: Relevance, ax: "Axes | None" = None) -> "Axes"
         gain = matrix.gains[row, rank]
         ax.add_patch(_square(rank, row, BLUE if gain > 0 else GREY))
         if gain > 0:
-            ax.text(rank + 1, row, f"{gain:g}", ha="center", va="center", color="white", fontsize=14, fontweight="bold")
+            ax.text(
+                rank + 1,
+                row,
+                f"{gain:g}",
+                ha="center",
+                va="center",
+                color="white",
+                fontsize=14,
+                fontweight="bold",
+            )
     ax.set_xlim(0.5, k + 0.5)
     ax.set_ylim(n - 0.5, -0.5)
     ax.set_xticks(matrix.ranks)
@@ -83,7 +106,10 @@ def plot_relevance_matrix(matrix: Relevance, ax: "Axes | None" = None) -> "Axes"
 
 
 def plot_hits(
-    hits: Sequence[Hit], relevant_doc_ids: Collection[str], xlabel: str = "score", ax: "Axes | None" = None
+    hits: Sequence[Hit],
+    relevant_doc_ids: Collection[str],
+    xlabel: str = "score",
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the hits of one query as bars, best on top, the relevant ones in blue."""
     ax = ax or _new_axes((9, 1.2 + 0.55 * len(hits)))
@@ -91,9 +117,16 @@ def plot_hits(
         relevant = hit["doc_id"] in relevant_doc_ids
         ax.barh(rank, hit["score"], color=BLUE if relevant else GREY, edgecolor="#808080")
         ax.text(
-            hit["score"], rank, f" {hit['score']:.2f}" + ("  relevant" if relevant else ""), va="center", fontsize=13
+            hit["score"],
+            rank,
+            f" {hit['score']:.2f}" + ("  relevant" if relevant else ""),
+            va="center",
+            fontsize=13,
         )
-    ax.set_yticks(range(1, len(hits) + 1), [f"{rank}. {_label(hit)}" for rank, hit in enumerate(hits, start=1)])
+    ax.set_yticks(
+        range(1, len(hits) + 1),
+        [f"{rank}. {_label(hit)}" for rank, hit in enumerate(hits, start=1)],
+    )
     ax.invert_yaxis()
     ax.set_xlabel(xlabel)
     ax.margins(x=0.15)
@@ -108,9 +141,18 @@ def plot_comparison(table: pd.DataFrame, metric: str, ax: "Axes | None" = None) 
     for row, (_, run) in enumerate(runs.iterrows()):
         verdict = run["verdict"].partition(";")[0].partition(":")[0]
         colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
-        ax.plot([run["low"], run["high"]], [row, row], color=colour, linewidth=4, solid_capstyle="round")
+        ax.plot(
+            [run["low"], run["high"]], [row, row], color=colour, linewidth=4, solid_capstyle="round"
+        )
         ax.plot(run["mean"], row, "o", color=colour, markersize=12)
-        ax.text(run["mean"], row - 0.22, f"{run['mean']:.3f}  {verdict}", ha="center", color=colour, fontsize=14)
+        ax.text(
+            run["mean"],
+            row - 0.22,
+            f"{run['mean']:.3f}  {verdict}",
+            ha="center",
+            color=colour,
+            fontsize=14,
+        )
     ax.set_yticks(range(len(runs)), [str(name) for name in runs.index])
     ax.set_ylim(len(runs) - 0.5, -0.7)
     ax.set_xlabel(f"{metric}, mean with 95 % interval")
@@ -145,10 +187,17 @@ def plot_abstention(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ax = ax or _new_axes((9, 5))
     known = curve.dropna()
     unit = (
-        "worst best score still answered, " + ("lower" if curve.attrs["lower_is_better"] else "higher") + " is better"
+        "worst best score still answered, "
+        + ("lower" if curve.attrs["lower_is_better"] else "higher")
+        + " is better"
     )
-    right = -1 if curve.attrs["lower_is_better"] else 0  # the end of the table that is drawn on the right
-    for column, colour, place in (("unanswerable_answered", RED, -1), ("answerable_refused", BLUE, 0)):
+    right = (
+        -1 if curve.attrs["lower_is_better"] else 0
+    )  # the end of the table that is drawn on the right
+    for column, colour, place in (
+        ("unanswerable_answered", RED, -1),
+        ("answerable_refused", BLUE, 0),
+    ):
         ax.plot(known["threshold"], known[column], color=colour, linewidth=3)
         ax.annotate(
             column.replace("_", " "),

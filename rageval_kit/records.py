@@ -17,15 +17,26 @@ def as_records(records: Records, what: str) -> list[Mapping[str, Any]]:
     judgement (``query_id, doc_id`` and, where graded, ``relevance``).
     """
     if isinstance(records, pd.DataFrame):
-        if what == "all_qa" and "relevant_doc_ids" not in records and {"query_id", "doc_id"} <= set(records):
+        if (
+            what == "all_qa"
+            and "relevant_doc_ids" not in records
+            and {"query_id", "doc_id"} <= set(records)
+        ):
             return _grouped_qrels(records)
-        return [dict(zip(records.columns, row, strict=True)) for row in records.itertuples(index=False, name=None)]
+        return [
+            dict(zip(records.columns, row, strict=True))
+            for row in records.itertuples(index=False, name=None)
+        ]
     if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
-        raise TypeError(f"{what} must be a list of dicts or a DataFrame, found {type(records).__name__}.")
+        raise TypeError(
+            f"{what} must be a list of dicts or a DataFrame, found {type(records).__name__}."
+        )
     records = list(records)
     for position, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
-            raise TypeError(f"{what}, entry {position}: a dict was wanted, found {type(record).__name__}.")
+            raise TypeError(
+                f"{what}, entry {position}: a dict was wanted, found {type(record).__name__}."
+            )
     return records
 
 
@@ -54,7 +65,9 @@ def relevant_grades(qa: Mapping[str, Any]) -> dict[Any, float]:
     """
     if "relevant_doc_ids" not in qa:
         found = ", ".join(map(str, qa))
-        raise KeyError(f"{_where(qa)} is missing (found {found}). Give a list of doc_ids, [] if there is none.")
+        raise KeyError(
+            f"{_where(qa)} is missing (found {found}). Give a list of doc_ids, [] if there is none."
+        )
     relevant = qa["relevant_doc_ids"]
     if isinstance(relevant, dict):
         # Nearly every grade is an int; the full check of one takes ten times as long.
@@ -65,10 +78,18 @@ def relevant_grades(qa: Mapping[str, Any]) -> dict[Any, float]:
     if isinstance(relevant, np.ndarray):
         relevant = relevant.tolist()
     if not isinstance(relevant, (list, tuple, set, frozenset)):
-        cure = f"Write [{relevant!r}]." if isinstance(relevant, str) and "[" not in relevant else "Write ['doc_001']."
-        raise TypeError(f"{_where(qa)} must be a list or a dict, found {type(relevant).__name__} {relevant!r}. {cure}")
+        cure = (
+            f"Write [{relevant!r}]."
+            if isinstance(relevant, str) and "[" not in relevant
+            else "Write ['doc_001']."
+        )
+        raise TypeError(
+            f"{_where(qa)} must be a list or a dict, found {type(relevant).__name__} {relevant!r}. {cure}"
+        )
     if any(isinstance(doc_id, (list, tuple, set, dict, np.ndarray)) for doc_id in relevant):
-        raise TypeError(f"{_where(qa)} holds a list within the list: {relevant!r}. Write ['doc_001', 'doc_002'].")
+        raise TypeError(
+            f"{_where(qa)} holds a list within the list: {relevant!r}. Write ['doc_001', 'doc_002']."
+        )
     return dict.fromkeys(relevant, 1.0)
 
 

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import as_cutoff, name_some
 from rageval_kit.inputs import (
     Hits,
     Judgements,
@@ -22,6 +21,7 @@ from rageval_kit.inputs import (
     refuse_confusable,
     refuse_other_types,
 )
+from rageval_kit.messages import as_cutoff, name_some
 from rageval_kit.records import Records
 
 NoRelevant: TypeAlias = Literal["exclude", "zero", "one", "error"]
@@ -97,13 +97,17 @@ class Relevance:
 
     def apply_no_relevant(self, values: np.ndarray) -> np.ndarray:
         """Return values (n, ...) with the policy's value in the rows of queries without a relevant document."""
-        fill = {"exclude": np.nan, "zero": 0.0, "one": 1.0, "error": np.nan}[self.policies["no_relevant"]]
+        fill = {"exclude": np.nan, "zero": 0.0, "one": 1.0, "error": np.nan}[
+            self.policies["no_relevant"]
+        ]
         without = (self.n_relevant == 0).reshape(-1, *[1] * (values.ndim - 1))
         return np.where(without, fill, values)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the gains as a table: a row a query, a column a rank."""
-        return pd.DataFrame(self.gains, index=self.labels, columns=pd.Index(self.ranks, name="rank"))
+        return pd.DataFrame(
+            self.gains, index=self.labels, columns=pd.Index(self.ranks, name="rank")
+        )
 
 
 def relevance_matrix(all_qa: Records, results: ResultsLike, k: int, **policies: Any) -> Relevance:
@@ -150,7 +154,9 @@ def relevance_matrix(all_qa: Records, results: ResultsLike, k: int, **policies: 
     n_relevant = np.bincount(judged.rows[judged.grades > 0], minlength=n)
     if chosen["no_relevant"] == "error" and (n_relevant == 0).any():
         names = name_some(judged.query_ids[n_relevant == 0].tolist())
-        raise ValueError(f'No relevant document for {names}. Judge them, or choose no_relevant="exclude".')
+        raise ValueError(
+            f'No relevant document for {names}. Judge them, or choose no_relevant="exclude".'
+        )
     judgement = pd.Index(judged_keys).get_indexer(pd.Index(hit_keys))  # -1: nobody judged this hit
     grades = np.append(judged.grades, 0.0)[judgement]
     return Relevance(
@@ -203,11 +209,17 @@ def _refuse_repeated_judgements(judged: Judgements, judged_keys: np.ndarray) -> 
     repeated = pd.Index(judged_keys).duplicated()
     if repeated.any():
         queries = judged.query_ids[judged.rows[repeated]]
-        where = [f"{query} -> {doc}" for query, doc in zip(queries, judged.docs[repeated], strict=True)]
-        raise ValueError(f"all_qa judges the same document of a query twice: {name_some(where)}. Keep one judgement.")
+        where = [
+            f"{query} -> {doc}" for query, doc in zip(queries, judged.docs[repeated], strict=True)
+        ]
+        raise ValueError(
+            f"all_qa judges the same document of a query twice: {name_some(where)}. Keep one judgement."
+        )
 
 
-def _fold(found: Hits, hit_keys: np.ndarray, repeated: np.ndarray, k: int) -> tuple[Hits, np.ndarray]:
+def _fold(
+    found: Hits, hit_keys: np.ndarray, repeated: np.ndarray, k: int
+) -> tuple[Hits, np.ndarray]:
     """Keep the first of each document, close the gaps, then cut at k."""
     folded, keys = found.keep(~repeated), hit_keys[~repeated]
     within = folded.ranks < k

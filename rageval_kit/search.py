@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.cache import Cache, Ranking, open_cache
-from rageval_kit.checks import as_cutoff, count, name_some, show_progress, warn_user
 from rageval_kit.embeddings import embeddings_name, embeddings_settings
+from rageval_kit.messages import as_cutoff, count, name_some, show_progress, warn_user
 from rageval_kit.records import Records, as_records
 from rageval_kit.vectorstore import stored_documents
 
@@ -32,7 +32,9 @@ _BATCH = 256  # queries embedded, searched and stored together
 _SPARE = 16  # hits fetched beyond k, to see where a tie ends
 # What LangChain makes up where no id is given.
 _RANDOM_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_ALIKE = 0.9999  # cosine of one text embedded twice: services give not quite the same numbers each time
+_ALIKE = (
+    0.9999  # cosine of one text embedded twice: services give not quite the same numbers each time
+)
 _NOISE = 2e-6  # between equal scores of vectors of length 1, twice what was seen; it grows with the squared length
 
 
@@ -70,7 +72,9 @@ class Results(dict[str, list[Hit]]):
         self.changed = changed
 
     def __repr__(self) -> str:
-        direction = {True: ", lower is better", False: ", higher is better", None: ""}[self.lower_is_better]
+        direction = {True: ", lower is better", False: ", higher is better", None: ""}[
+            self.lower_is_better
+        ]
         score = f"score: {self.score_name}{direction}" if self.score_name else "no scores"
         changed = f"; {self.changed}" if self.changed else ""
         return (
@@ -90,7 +94,9 @@ class Results(dict[str, list[Hit]]):
         return table
 
 
-def search_all(vectorstore: Any, all_qa: Records, k: int, cache: str | Path | None = None) -> Results:
+def search_all(
+    vectorstore: Any, all_qa: Records, k: int, cache: str | Path | None = None
+) -> Results:
     """Return the first k hits of every query.
 
     A FAISS store's results are cached under the query's text and a fingerprint of the index (vectors,
@@ -141,7 +147,9 @@ def _questions(all_qa: Records) -> dict[str, str]:
                 )
         query_id, question = qa["query_id"], qa["question"]
         if not question.strip():
-            raise ValueError(f"{query_id}: the question is empty. Ask something, or take the query out.")
+            raise ValueError(
+                f"{query_id}: the question is empty. Ask something, or take the query out."
+            )
         if query_id in questions:
             raise ValueError(
                 f"query_id {query_id!r} stands twice (again in entry {position}). Give each query its own id."
@@ -184,14 +192,17 @@ class _FaissIndex:
     @cached_property
     def text_hashes(self) -> dict[str, str]:
         return {
-            str(document.id): _hash(document.page_content, json.dumps(document.metadata, default=str))
+            str(document.id): _hash(
+                document.page_content, json.dumps(document.metadata, default=str)
+            )
             for document in self.documents
         }
 
     @cached_property
     def model(self) -> str:
         return json.dumps(
-            [embeddings_name(self.store.embeddings), embeddings_settings(self.store.embeddings)], default=str
+            [embeddings_name(self.store.embeddings), embeddings_settings(self.store.embeddings)],
+            default=str,
         )
 
     @cached_property
@@ -200,7 +211,10 @@ class _FaissIndex:
 
         documents = json.dumps(list(self.text_hashes.items()))
         return _hash(
-            self.model, str(self.store._normalize_L2), documents, faiss.serialize_index(self.store.index).tobytes()
+            self.model,
+            str(self.store._normalize_L2),
+            documents,
+            faiss.serialize_index(self.store.index).tobytes(),
         )
 
     @property
@@ -213,7 +227,10 @@ class _FaissIndex:
     def score_name(self) -> str:
         import faiss
 
-        names = {faiss.METRIC_INNER_PRODUCT: "inner product", faiss.METRIC_L2: "squared L2 distance"}
+        names = {
+            faiss.METRIC_INNER_PRODUCT: "inner product",
+            faiss.METRIC_L2: "squared L2 distance",
+        }
         return names.get(self.store.index.metric_type, "distance")
 
 
@@ -225,27 +242,39 @@ def _hash(*parts: str | bytes) -> str:
     return digest.hexdigest()[:32]
 
 
-def _search_faiss(index: _FaissIndex, questions: Mapping[str, str], k: int, cache: str | Path | None) -> Results:
+def _search_faiss(
+    index: _FaissIndex, questions: Mapping[str, str], k: int, cache: str | Path | None
+) -> Results:
     if not index.documents:
-        raise ValueError("The vectorstore holds no document (were all deleted?): add documents, or build it anew.")
+        raise ValueError(
+            "The vectorstore holds no document (were all deleted?): add documents, or build it anew."
+        )
     texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
     with open_cache(cache) as stored:
         rankings = stored.rankings(index.fingerprint, texts, k)
         missing = [text for text in texts if text not in rankings]
         changed = _what_changed(index, stored, missing)
         if missing:
-            stored.remember_index(index.fingerprint, embeddings_name(index.store.embeddings), index.text_hashes)
+            stored.remember_index(
+                index.fingerprint, embeddings_name(index.store.embeddings), index.text_hashes
+            )
         for batch in _batches(missing):
-            found = dict(zip(batch, _rank(index, _embed_queries(index, batch, stored), k), strict=True))
+            found = dict(
+                zip(batch, _rank(index, _embed_queries(index, batch, stored), k), strict=True)
+            )
             stored.store(index.fingerprint, found, k)
             rankings |= found
     hits = {
-        query_id: [as_hit(index.documents[position], score) for position, score in rankings[question]]
+        query_id: [
+            as_hit(index.documents[position], score) for position, score in rankings[question]
+        ]
         for query_id, question in questions.items()
     }
     anew = set(missing)
     searched = sum(question in anew for question in questions.values())
-    return Results(hits, k, index.score_name, not index.higher_is_better, index.fingerprint, searched, changed)
+    return Results(
+        hits, k, index.score_name, not index.higher_is_better, index.fingerprint, searched, changed
+    )
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
@@ -274,7 +303,9 @@ def _cosine(one: np.ndarray, other: np.ndarray) -> float:
     return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other) or 1.0))
 
 
-def _as_vectors(embedded: Sequence[Sequence[float]], texts: Sequence[str], width: int) -> np.ndarray:
+def _as_vectors(
+    embedded: Sequence[Sequence[float]], texts: Sequence[str], width: int
+) -> np.ndarray:
     """Return the vectors as float32 (texts, width), or say what is wrong with them."""
     vectors = np.asarray(embedded, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
@@ -287,9 +318,13 @@ def _as_vectors(embedded: Sequence[Sequence[float]], texts: Sequence[str], width
             f"The index holds vectors of {width} dimensions, the embeddings give {vectors.shape[1]} for a question. "
             "Search with the model the vectorstore was built with, or build it anew."
         )
-    broken = [text for text, vector in zip(texts, vectors, strict=True) if not np.isfinite(vector).all()]
+    broken = [
+        text for text, vector in zip(texts, vectors, strict=True) if not np.isfinite(vector).all()
+    ]
     if broken:
-        raise ValueError(f"The embeddings gave NaN or infinite numbers for the question: {name_some(broken)}.")
+        raise ValueError(
+            f"The embeddings gave NaN or infinite numbers for the question: {name_some(broken)}."
+        )
     return vectors
 
 
@@ -320,7 +355,11 @@ def _rank(index: _FaissIndex, vectors: np.ndarray, k: int) -> list[Ranking]:
     first_of_tie = np.maximum.accumulate(np.where(starts_tie, np.arange(fetch), 0), axis=1)
     shared = np.take_along_axis(scores, first_of_tie, axis=1)
     return [
-        [(int(position), _shown(score)) for position, score in zip(row[o], values[o], strict=True) if position >= 0]
+        [
+            (int(position), _shown(score))
+            for position, score in zip(row[o], values[o], strict=True)
+            if position >= 0
+        ]
         for row, values, o in zip(positions, shared, order, strict=True)
     ]
 
@@ -342,13 +381,18 @@ def _what_changed(index: _FaissIndex, stored: Cache, missing: Sequence[str]) -> 
     changes = {
         "added": sorted(now.keys() - before.keys()),
         "removed": sorted(before.keys() - now.keys()),
-        "changed": sorted(doc_id for doc_id in now.keys() & before.keys() if now[doc_id] != before[doc_id]),
+        "changed": sorted(
+            doc_id for doc_id in now.keys() & before.keys() if now[doc_id] != before[doc_id]
+        ),
     }
     said = [f"{len(ids)} {how} ({name_some(ids)})" for how, ids in changes.items() if ids]
     sentences = [f"documents since the last search: {', '.join(said)}"] if said else []
     if embeddings != model:
         sentences.append(f"embeddings were {embeddings}, now {model}")
-    return "; ".join(sentences) or "the same texts, with other vectors, order or settings since the last search"
+    return (
+        "; ".join(sentences)
+        or "the same texts, with other vectors, order or settings since the last search"
+    )
 
 
 # ---------------------------------------------------------------- any other store or retriever
@@ -367,13 +411,18 @@ def _search_one_by_one(store: Any, questions: Mapping[str, str], k: int) -> Resu
         )
     lower = _lower_is_better(hits)
     scored = any("score" in hit for ranking in hits.values() for hit in ranking)
-    return Results(hits, k, f"score of {type(store).__name__}" if scored else None, lower, searched=len(hits))
+    return Results(
+        hits, k, f"score of {type(store).__name__}" if scored else None, lower, searched=len(hits)
+    )
 
 
 def _ask(store: Any, question: str, k: int) -> list[tuple["Document", float | None]]:
     if hasattr(store, "similarity_search_with_score"):
         try:
-            return [(document, float(score)) for document, score in store.similarity_search_with_score(question, k=k)]
+            return [
+                (document, float(score))
+                for document, score in store.similarity_search_with_score(question, k=k)
+            ]
         except NotImplementedError:
             return [(document, None) for document in store.similarity_search(question, k=k)]
     if hasattr(store, "invoke"):

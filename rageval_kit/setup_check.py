@@ -35,8 +35,15 @@ def check_setup() -> int:
     """Print what is there and what is missing; return 0 if nothing is missing, else 1."""
     checks: list[tuple[str, str, Callable[[], str]]] = [
         ("Python", f"install Python {'.'.join(map(str, _PYTHON))} or newer", _python),
-        *((package, _INSTALL, lambda package=package: metadata.version(package)) for package in _PACKAGES),
-        ("bundled data", "run from a clone of the project, which holds the folder data", _bundled_data),
+        *(
+            (package, _INSTALL, lambda package=package: metadata.version(package))
+            for package in _PACKAGES
+        ),
+        (
+            "bundled data",
+            "run from a clone of the project, which holds the folder data",
+            _bundled_data,
+        ),
         ("default embeddings", _INSTALL, _default_embeddings),
     ]
     failed = [name for name, cure, check in checks if not _passes(name, cure, check)]

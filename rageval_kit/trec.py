@@ -23,7 +23,9 @@ from rageval_kit.inputs import as_rankings, lower_is_better, read_judgements
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
 _TREC_QRELS = ("query_id", "0", "doc_id", "relevance")
 _BEIR_QRELS = ("query_id", "doc_id", "relevance")
-_HEADER = re.compile(r"query[-_]?id|corpus[-_]?id|doc[-_]?id|qid|topic|score|relevance|rel|label", re.IGNORECASE)
+_HEADER = re.compile(
+    r"query[-_]?id|corpus[-_]?id|doc[-_]?id|qid|topic|score|relevance|rel|label", re.IGNORECASE
+)
 
 
 def load_run(path: str | Path) -> pd.DataFrame:
@@ -77,8 +79,12 @@ def load_qrels(path: str | Path) -> pd.DataFrame:
     if again.any():
         line = _first(again)
         query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
-        raise ValueError(f"{path}, line {line}: {query_id} -> {doc_id} has another grade above. Keep one of the two.")
-    qrels = pd.DataFrame({"query_id": table["query_id"], "doc_id": table["doc_id"], "relevance": table["relevance"]})
+        raise ValueError(
+            f"{path}, line {line}: {query_id} -> {doc_id} has another grade above. Keep one of the two."
+        )
+    qrels = pd.DataFrame(
+        {"query_id": table["query_id"], "doc_id": table["doc_id"], "relevance": table["relevance"]}
+    )
     return qrels.reset_index(drop=True)
 
 
@@ -124,10 +130,16 @@ def save_qrels(all_qa: Any, path: str | Path) -> None:
     if Path(path).name.removesuffix(".gz").endswith(".tsv"):
         _refuse_white_space([*queries, *judged.docs], "id", r"[\t\r\n]")
         lines = ["query-id\tcorpus-id\tscore\n"]
-        lines += [f"{query}\t{doc}\t{grade}\n" for query, doc, grade in zip(queries, judged.docs, grades, strict=True)]
+        lines += [
+            f"{query}\t{doc}\t{grade}\n"
+            for query, doc, grade in zip(queries, judged.docs, grades, strict=True)
+        ]
     else:
         _refuse_white_space([*queries, *judged.docs], "id")
-        lines = [f"{query} 0 {doc} {grade}\n" for query, doc, grade in zip(queries, judged.docs, grades, strict=True)]
+        lines = [
+            f"{query} 0 {doc} {grade}\n"
+            for query, doc, grade in zip(queries, judged.docs, grades, strict=True)
+        ]
     _write(path, "".join(lines))
 
 
@@ -139,7 +151,9 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
     wanted = f"{len(names)} fields were wanted: {' '.join(names)}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # its word for fields that it would drop
+            warnings.simplefilter(
+                "error", pd.errors.ParserWarning
+            )  # its word for fields that it would drop
             table = pd.read_csv(
                 io.StringIO(text),
                 sep=separator,
@@ -154,7 +168,9 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         where = re.search(r"in line (\d+), saw (\d+)", str(error))
         line, found = where.groups() if where else ("1", "more")
-        raise ValueError(f"{path}, line {line}: {wanted}; found {found}.{_looks_like(text, names)}") from None
+        raise ValueError(
+            f"{path}, line {line}: {wanted}; found {found}.{_looks_like(text, names)}"
+        ) from None
     table.index += 1
     empty = table.isna() | (table == "")
     table = table[~empty.all(axis=1)]
@@ -172,7 +188,10 @@ def _first(broken: pd.Series) -> int:
 
 def _looks_like(text: str, names: Sequence[str]) -> str:
     fields = len(next(line for line in text.split("\n") if line.strip()).split())
-    kinds = {3: " It looks like BEIR judgements: load_qrels.", 4: " It looks like TREC judgements: load_qrels."}
+    kinds = {
+        3: " It looks like BEIR judgements: load_qrels.",
+        4: " It looks like TREC judgements: load_qrels.",
+    }
     kinds[6] = " It looks like a run: load_run."
     return "" if fields == len(names) else kinds.get(fields, "")
 
@@ -182,7 +201,9 @@ def _refuse_wrong_order(path: str | Path, table: pd.DataFrame, names: Sequence[s
     filler = table.iloc[:, 1].isin(["0", "Q0"]).all()  # in TREC's forms
     if len(names) > 3 and len(table) > 1 and not filler:
         if table["doc_id"].isin(["0", "Q0"]).all():
-            raise ValueError(f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. The order is: {order}.")
+            raise ValueError(
+                f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. The order is: {order}."
+            )
         if "relevance" in table and (table["relevance"] == "0").all():
             raise ValueError(
                 f"{path}: the grade of every line is 0, and the second field is not. The order is: {order}."
@@ -220,7 +241,9 @@ def _numbers(path: str | Path, table: pd.DataFrame, column: str) -> pd.Series:
 # ---------------------------------------------------------------- writing
 
 
-def _falling_scores(ranking: Sequence[Mapping[str, Any]], lower_is_better: bool | None) -> list[float]:
+def _falling_scores(
+    ranking: Sequence[Mapping[str, Any]], lower_is_better: bool | None
+) -> list[float]:
     if any(hit.get("score") is None for hit in ranking):
         return [float(len(ranking) - position) for position in range(len(ranking))]
     scores = [float(hit["score"]) for hit in ranking]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from rageval_kit.checks import count, name_some, plural
+from rageval_kit.findings import Finding, Report
+from rageval_kit.messages import count, name_some, plural
 from rageval_kit.records import Records, as_records, relevant_grades
-from rageval_kit.report import Finding, Report
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
@@ -45,9 +45,15 @@ def find_problems(docs: Records, all_qa: Records) -> Report:
     """Return the report of `validate_dataset` without printing it."""
     documents, queries = as_records(docs, "docs"), as_records(all_qa, "all_qa")
     if documents and "query_id" in documents[0] and "doc_id" not in documents[0]:
-        raise TypeError("The first argument looks like queries. Write validate_dataset(docs, all_qa).")
+        raise TypeError(
+            "The first argument looks like queries. Write validate_dataset(docs, all_qa)."
+        )
     is_qrels_table = isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa
-    query_fields = ("query_id", "relevant_doc_ids") if is_qrels_table else ("query_id", "question", "relevant_doc_ids")
+    query_fields = (
+        ("query_id", "relevant_doc_ids")
+        if is_qrels_table
+        else ("query_id", "question", "relevant_doc_ids")
+    )
     findings = [
         *_fields(documents, "document", "doc_id", ("doc_id", "title", "content")),
         *_ids(documents, "document", "doc_id"),
@@ -55,14 +61,26 @@ def find_problems(docs: Records, all_qa: Records) -> Report:
         *_ids(queries, "query", "query_id"),
         *_judgements(documents, queries),
         *_texts(documents, queries),
-        *(_repeated_judgements(all_qa) if isinstance(all_qa, pd.DataFrame) and is_qrels_table else ()),
+        *(
+            _repeated_judgements(all_qa)
+            if isinstance(all_qa, pd.DataFrame) and is_qrels_table
+            else ()
+        ),
     ]
     return Report(findings, f"{count(len(documents), 'document')}, {count(len(queries), 'query')}")
 
 
-def _fields(records: list[Mapping[str, Any]], name: str, id_field: str, wanted: Sequence[str]) -> Iterator[Finding]:
+def _fields(
+    records: list[Mapping[str, Any]], name: str, id_field: str, wanted: Sequence[str]
+) -> Iterator[Finding]:
     if not records:
-        yield Finding("error", "empty", f"all {plural(name)}", f"there is no {name}", f"Load at least one {name}")
+        yield Finding(
+            "error",
+            "empty",
+            f"all {plural(name)}",
+            f"there is no {name}",
+            f"Load at least one {name}",
+        )
     untitled = 0
     for position, record in enumerate(records, start=1):
         where = f"{name} {position} ({id_field} {record.get(id_field)!r})"
@@ -70,15 +88,27 @@ def _fields(records: list[Mapping[str, Any]], name: str, id_field: str, wanted: 
             value = record.get(field)
             if field not in record:
                 found = ", ".join(map(str, record))
-                yield Finding("error", "field", where, f"the field {field} is missing (found {found})", f"Add {field}")
+                yield Finding(
+                    "error",
+                    "field",
+                    where,
+                    f"the field {field} is missing (found {found})",
+                    f"Add {field}",
+                )
             elif field == "title" and isinstance(value, str) and value == "":
                 untitled += 1
-            elif field not in (id_field, "relevant_doc_ids") and not (isinstance(value, str) and value.strip()):
+            elif field not in (id_field, "relevant_doc_ids") and not (
+                isinstance(value, str) and value.strip()
+            ):
                 what = f"{field} must be a text that is not empty, found {value!r}"
-                yield Finding("error", "field", where, what, f"Give it a {field}, or take the {name} out")
+                yield Finding(
+                    "error", "field", where, what, f"Give it a {field}, or take the {name} out"
+                )
     if untitled:
         what = f"{untitled:,} of {len(records):,} documents have an empty title"
-        yield Finding("warning", "title", "corpus", what, "Nothing to do if the collection has no titles")
+        yield Finding(
+            "warning", "title", "corpus", what, "Nothing to do if the collection has no titles"
+        )
 
 
 def _ids(records: list[Mapping[str, Any]], name: str, id_field: str) -> Iterator[Finding]:
@@ -89,8 +119,12 @@ def _ids(records: list[Mapping[str, Any]], name: str, id_field: str) -> Iterator
         value = record[id_field]
         if not isinstance(value, str) or not value.strip():
             what = f"{id_field} must be a text that is not empty, found {type(value).__name__} {value!r}"
-            yield Finding("error", "id type", f"{name} {position}", what, f'Make it a text: "{value}"')
-        if isinstance(value, (str, Real)) and value == value:  # NaN has no key: it is unequal to itself
+            yield Finding(
+                "error", "id type", f"{name} {position}", what, f'Make it a text: "{value}"'
+            )
+        if (
+            isinstance(value, (str, Real)) and value == value
+        ):  # NaN has no key: it is unequal to itself
             positions[type(value), value].append(position)
     for (_, value), where in positions.items():
         if len(where) > 1:
@@ -103,10 +137,14 @@ def _ids(records: list[Mapping[str, Any]], name: str, id_field: str) -> Iterator
     for values in alike.values():
         if len(values) > 1:
             what = f"{' and '.join(map(repr, values))} differ only by {_difference(*values[:2])}"
-            yield Finding("error", "confusable ids", f"{id_field}s", what, "Write an id in one way everywhere")
+            yield Finding(
+                "error", "confusable ids", f"{id_field}s", what, "Write an id in one way everywhere"
+            )
 
 
-def _judgements(documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]) -> Iterator[Finding]:
+def _judgements(
+    documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]
+) -> Iterator[Finding]:
     known = [doc["doc_id"] for doc in documents if isinstance(doc.get("doc_id"), (str, Real))]
     known_set = {(type(doc_id), doc_id) for doc_id in known}
     canonical = {_canonical(doc_id): doc_id for doc_id in known}
@@ -121,12 +159,20 @@ def _judgements(documents: list[Mapping[str, Any]], queries: list[Mapping[str, A
         except (TypeError, ValueError) as error:
             where, _, what = str(error).partition(": ")
             what, _, cure = what.partition(". ")
-            yield Finding("error", "judgement", where, what, cure.rstrip(".") or "Give a list of doc_ids")
+            yield Finding(
+                "error", "judgement", where, what, cure.rstrip(".") or "Give a list of doc_ids"
+            )
             continue
         if not any(grade > 0 for grade in grades.values()):
-            what = "this query has no relevant document; metrics leave it out and count it as excluded"
+            what = (
+                "this query has no relevant document; metrics leave it out and count it as excluded"
+            )
             yield Finding(
-                "warning", "no relevant", f"{query_id}", what, "Judge it, or keep it as unanswerable on purpose"
+                "warning",
+                "no relevant",
+                f"{query_id}",
+                what,
+                "Judge it, or keep it as unanswerable on purpose",
             )
         if len(grades) < len(qa["relevant_doc_ids"]):
             what = "a document is listed twice in relevant_doc_ids; it counts once"
@@ -134,7 +180,10 @@ def _judgements(documents: list[Mapping[str, Any]], queries: list[Mapping[str, A
         for doc_id in grades:
             if (type(doc_id), doc_id) in known_set and isinstance(doc_id, str):
                 continue
-            where, cure = f"{query_id} -> {doc_id}", "Correct the id, or add the document to the corpus"
+            where, cure = (
+                f"{query_id} -> {doc_id}",
+                "Correct the id, or add the document to the corpus",
+            )
             twin = canonical.get(_canonical(doc_id))
             if twin is not None and (type(twin), twin) != (type(doc_id), doc_id):
                 what = f"{doc_id!r} differs from the corpus's {twin!r} only by {_difference(doc_id, twin)}"
@@ -146,19 +195,31 @@ def _judgements(documents: list[Mapping[str, Any]], queries: list[Mapping[str, A
                 yield Finding("error", "id type", where, what, f'Make it a text: "{doc_id}"')
                 continue
             comparisons += len(texts)
-            near = get_close_matches(doc_id, texts, cutoff=0.8) if comparisons <= _MOST_COMPARISONS else []
-            what = "this relevant_doc_id is in no document" + (f"; near it: {', '.join(near)}" if near else "")
+            near = (
+                get_close_matches(doc_id, texts, cutoff=0.8)
+                if comparisons <= _MOST_COMPARISONS
+                else []
+            )
+            what = "this relevant_doc_id is in no document" + (
+                f"; near it: {', '.join(near)}" if near else ""
+            )
             yield Finding("error", "not in corpus", where, what, cure)
 
 
 def _repeated_judgements(qrels: pd.DataFrame) -> Iterator[Finding]:
     repeated = qrels[qrels.duplicated(["query_id", "doc_id"])]
-    for query_id, doc_id in dict.fromkeys(zip(repeated["query_id"], repeated["doc_id"], strict=True)):
+    for query_id, doc_id in dict.fromkeys(
+        zip(repeated["query_id"], repeated["doc_id"], strict=True)
+    ):
         what = "this document is judged twice for this query"
-        yield Finding("error", "repeated judgement", f"{query_id} -> {doc_id}", what, "Keep one judgement")
+        yield Finding(
+            "error", "repeated judgement", f"{query_id} -> {doc_id}", what, "Keep one judgement"
+        )
 
 
-def _texts(documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]) -> Iterator[Finding]:
+def _texts(
+    documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]
+) -> Iterator[Finding]:
     same_text = _groups((doc.get("content"), doc.get("doc_id")) for doc in documents)
     for text, doc_ids in same_text.items():
         if len(doc_ids) > 1:
@@ -170,7 +231,9 @@ def _texts(documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]])
                 what,
                 "Keep one: copies inflate some scores and crowd out others",
             )
-    for question, query_ids in _groups((qa.get("question"), qa.get("query_id")) for qa in queries).items():
+    for question, query_ids in _groups(
+        (qa.get("question"), qa.get("query_id")) for qa in queries
+    ).items():
         if len(query_ids) > 1:
             what = f"the question {question[:40]!r} is asked {len(query_ids)} times"
             yield Finding(

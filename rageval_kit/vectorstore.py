@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import name_some, show_progress
 from rageval_kit.embeddings import embeddings_name
+from rageval_kit.messages import name_some, show_progress
 from rageval_kit.records import Records, as_records
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def build_vectorstore(docs: Records, embeddings: "Embeddings") -> "FAISS":
         raise ValueError("The corpus is empty: build_vectorstore needs at least one document.")
     vectors = embed_documents(documents, embeddings)
     return faiss_store.from_embeddings(
-        [(document.page_content, vector) for document, vector in zip(documents, vectors, strict=True)],
+        [
+            (document.page_content, vector)
+            for document, vector in zip(documents, vectors, strict=True)
+        ],
         embeddings,
         metadatas=[document.metadata for document in documents],
         ids=[document.id for document in documents],
@@ -65,7 +68,10 @@ def add_documents(vectorstore: "FAISS", docs: Records) -> None:
         ValueError, TypeError: as `build_vectorstore`, and for a doc_id that the store already holds.
     """
     documents = to_documents(docs)
-    clashing = sorted({str(document.id) for document in documents} & set(vectorstore.index_to_docstore_id.values()))
+    clashing = sorted(
+        {str(document.id) for document in documents}
+        & set(vectorstore.index_to_docstore_id.values())
+    )
     if clashing:
         raise ValueError(
             f"doc_ids already in the vectorstore: {name_some(clashing)}. Leave them out, or build it anew."
@@ -75,7 +81,10 @@ def add_documents(vectorstore: "FAISS", docs: Records) -> None:
     vectors = embed_documents(documents, vectorstore.embedding_function)
     _refuse_other_width(vectors.shape[1], vectorstore)
     vectorstore.add_embeddings(
-        [(document.page_content, vector) for document, vector in zip(documents, vectors, strict=True)],
+        [
+            (document.page_content, vector)
+            for document, vector in zip(documents, vectors, strict=True)
+        ],
         metadatas=[document.metadata for document in documents],
         ids=[str(document.id) for document in documents],
     )
@@ -92,12 +101,18 @@ def _as_document(doc: Mapping[str, Any]) -> "Document":
     from langchain_core.documents import Document
 
     if "content" not in doc:
-        raise KeyError(f"{doc['doc_id']}: the field content is missing (found {', '.join(map(str, doc))}).")
+        raise KeyError(
+            f"{doc['doc_id']}: the field content is missing (found {', '.join(map(str, doc))})."
+        )
     title, content = " ".join(_text(doc, "title").split()), _text(doc, "content")
     text = f"{title}\n{content}".strip()
     if not text:
-        raise ValueError(f"{doc['doc_id']} has neither a title nor a content: there is nothing to embed.")
-    return Document(id=doc["doc_id"], page_content=text, metadata={"doc_id": doc["doc_id"], "title": title})
+        raise ValueError(
+            f"{doc['doc_id']} has neither a title nor a content: there is nothing to embed."
+        )
+    return Document(
+        id=doc["doc_id"], page_content=text, metadata={"doc_id": doc["doc_id"], "title": title}
+    )
 
 
 def _text(doc: Mapping[str, Any], field: str) -> str:
@@ -106,7 +121,9 @@ def _text(doc: Mapping[str, Any], field: str) -> str:
         return value
     if value is None or pd.isna(value):  # an empty cell of a table
         return ""
-    raise TypeError(f"{doc['doc_id']}: {field} must be a text, found {type(value).__name__} {value!r}.")
+    raise TypeError(
+        f"{doc['doc_id']}: {field} must be a text, found {type(value).__name__} {value!r}."
+    )
 
 
 def _refuse_bad_ids(records: Sequence[Mapping[str, Any]]) -> None:
@@ -121,7 +138,9 @@ def _refuse_bad_ids(records: Sequence[Mapping[str, Any]]) -> None:
                 f'Make it a text, here and in relevant_doc_ids: "{doc_id}".'
             )
         if not doc_id.strip():
-            raise ValueError(f"docs, entry {position}: the doc_id is empty. Give every document an id.")
+            raise ValueError(
+                f"docs, entry {position}: the doc_id is empty. Give every document an id."
+            )
         if doc_id in seen:
             raise ValueError(
                 f"doc_id {doc_id!r} stands twice (again in entry {position}). Give each document its own id."
@@ -140,7 +159,8 @@ def embed_documents(documents: list["Document"], embeddings: "Embeddings") -> np
     for start in show_progress(starts, "embedding", "batch"):
         batch = documents[start : start + _BATCH]
         vectors = np.asarray(
-            embeddings.embed_documents([document.page_content for document in batch]), dtype=np.float32
+            embeddings.embed_documents([document.page_content for document in batch]),
+            dtype=np.float32,
         )
         _refuse_bad_vectors(vectors, [str(document.id) for document in batch])
         batches.append(vectors)
@@ -152,7 +172,9 @@ def _refuse_bad_vectors(vectors: np.ndarray, names: Sequence[str]) -> None:
         raise ValueError(
             f"The embeddings gave an array of shape {vectors.shape} for {len(names)} texts; wanted one vector a text."
         )
-    broken = [name for name, vector in zip(names, vectors, strict=True) if not np.isfinite(vector).all()]
+    broken = [
+        name for name, vector in zip(names, vectors, strict=True) if not np.isfinite(vector).all()
+    ]
     if broken:
         raise ValueError(
             f"The embeddings gave NaN or infinite numbers for {name_some(broken)}. "
@@ -188,7 +210,8 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     }
     lines = [
         json.dumps(
-            {"id": document.id, "text": document.page_content, "metadata": document.metadata}, ensure_ascii=False
+            {"id": document.id, "text": document.page_content, "metadata": document.metadata},
+            ensure_ascii=False,
         )
         for document in stored_documents(vectorstore)
     ]
@@ -236,14 +259,17 @@ def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
             "Vectors of two models cannot be compared: load it with the same model, or build it anew."
         )
     if len(stored) != index.ntotal:
-        raise ValueError(f"{folder} holds {index.ntotal} vectors and {len(stored)} documents: build and save it anew.")
+        raise ValueError(
+            f"{folder} holds {index.ntotal} vectors and {len(stored)} documents: build and save it anew."
+        )
     if settings["documents_sha256"] != hashlib.sha256(text.encode("utf-8")).hexdigest():
         raise ValueError(
             f"{folder / _DOCUMENTS} was changed after it was saved, so its documents may not be those of the vectors: "
             "build and save it anew."
         )
     documents = {
-        doc["id"]: Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"]) for doc in stored
+        doc["id"]: Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"])
+        for doc in stored
     }
     store_module = _import_community("langchain_community.vectorstores.utils")
     docstore_module = _import_community("langchain_community.docstore.in_memory")
@@ -260,7 +286,10 @@ def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
 def stored_documents(vectorstore: "FAISS") -> list["Document"]:
     """Return the store's documents in the order of their vectors."""
     documents = vectorstore.docstore._dict
-    return [documents[vectorstore.index_to_docstore_id[position]] for position in range(vectorstore.index.ntotal)]
+    return [
+        documents[vectorstore.index_to_docstore_id[position]]
+        for position in range(vectorstore.index.ntotal)
+    ]
 
 
 def _import_faiss_store() -> type["FAISS"]:
@@ -272,5 +301,7 @@ def _import_community(module: str) -> Any:
     import importlib
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*langchain-community.*sunset", category=DeprecationWarning)
+        warnings.filterwarnings(
+            "ignore", message=".*langchain-community.*sunset", category=DeprecationWarning
+        )
         return importlib.import_module(module)

@@ -10,7 +10,11 @@ ROOT = Path(__file__).parent.parent
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update-notebooks", action="store_true", help="rewrite the committed outputs of the notebooks")
+    parser.addoption(
+        "--update-notebooks",
+        action="store_true",
+        help="rewrite the committed outputs of the notebooks",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,9 @@ def local_openai(monkeypatch):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         thread.start()
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -77,7 +79,9 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, {"object": "list", "data": data, "model": body["model"], "usage": usage})
 
     def embedding(self, text, body):
-        vector = np.bincount([ord(letter) % 8 for letter in str(text)], minlength=8).astype(np.float32)
+        vector = np.bincount([ord(letter) % 8 for letter in str(text)], minlength=8).astype(
+            np.float32
+        )
         if body.get("encoding_format") == "base64":
             return base64.b64encode(vector.tobytes()).decode()
         return vector.tolist()
@@ -93,7 +97,9 @@ class Handler(BaseHTTPRequestHandler):
             "created": 0,
             "model": body["model"],
             "choices": [
-                {"index": 0, "finish_reason": "stop"} | choice | {"message": {"role": "assistant"} | choice["message"]}
+                {"index": 0, "finish_reason": "stop"}
+                | choice
+                | {"message": {"role": "assistant"} | choice["message"]}
             ],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
         }

@@ -146,11 +146,16 @@ def test_tokens(text, tokens):
 # ---------------------------------------------------------------- refusals
 
 
-REFUSED = ("편람에는 주차 요금에 관한 내용이 없다.", "The handbook does not say what parking costs.")
+REFUSED = (
+    "편람에는 주차 요금에 관한 내용이 없다.",
+    "The handbook does not say what parking costs.",
+)
 
 
 @pytest.mark.parametrize("ground_truth", REFUSED)
-@pytest.mark.parametrize("answer", ["문서에서 찾을 수 없습니다.", "I don't know.", "It is not mentioned."])
+@pytest.mark.parametrize(
+    "answer", ["문서에서 찾을 수 없습니다.", "I don't know.", "It is not mentioned."]
+)
 def test_a_wanted_refusal_is_right_in_any_words(answer, ground_truth):
     assert accuracy(answer, ground_truth) == (1, 1)
 
@@ -162,14 +167,16 @@ def test_an_answer_where_a_refusal_is_wanted_is_wrong(answer, ground_truth):
 
 
 @pytest.mark.parametrize(
-    ("answer", "ground_truth"), [("The handbook does not say.", "30,000 won"), ("알 수 없습니다.", "30,000원이다.")]
+    ("answer", "ground_truth"),
+    [("The handbook does not say.", "30,000 won"), ("알 수 없습니다.", "30,000원이다.")],
 )
 def test_a_refusal_where_an_answer_is_wanted_is_wrong(answer, ground_truth):
     assert accuracy(answer, ground_truth) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    "ground_truth", ["성분을 알 수 없는 물질은 먼저 분석한다.", "No: places are not given in an extra semester."]
+    "ground_truth",
+    ["성분을 알 수 없는 물질은 먼저 분석한다.", "No: places are not given in an extra semester."],
 )
 def test_a_fact_that_sounds_like_a_refusal_is_compared_by_words(ground_truth):
     assert accuracy(ground_truth, ground_truth) == (1, 1)
@@ -196,7 +203,9 @@ def test_answers_may_be_a_table():
 
 @pytest.mark.parametrize("ground_truth", [None, "", "  ", float("nan")])
 def test_a_missing_ground_truth_is_named(ground_truth):
-    with pytest.raises(KeyError, match="No ground_truth in all_qa for q1: add it, or leave their answers out"):
+    with pytest.raises(
+        KeyError, match="No ground_truth in all_qa for q1: add it, or leave their answers out"
+    ):
         answer_accuracy({"q1": "Paris"}, [truth(ground_truth)])
 
 
@@ -206,7 +215,10 @@ def test_an_answer_that_no_query_asked_for_is_named():
 
 
 def test_a_ground_truth_is_wanted_only_for_answers():
-    assert len(answer_accuracy({"q1": "Paris"}, [truth("Paris"), {"query_id": "q2", "question": "?"}])) == 1
+    assert (
+        len(answer_accuracy({"q1": "Paris"}, [truth("Paris"), {"query_id": "q2", "question": "?"}]))
+        == 1
+    )
 
 
 # ---------------------------------------------------------------- a judge
@@ -241,7 +253,9 @@ def no_prompts():
 
 
 def test_the_judge_gives_a_row_a_query():
-    table = judge_answers(fake(reply(), reply("wrong", "another city"), reply("partly", "half")), ALL_QA, ANSWERS)
+    table = judge_answers(
+        fake(reply(), reply("wrong", "another city"), reply("partly", "half")), ALL_QA, ANSWERS
+    )
     assert table.index.tolist() == ["q1", "q2", "q3"]
     assert table.index.name == "query_id"
     assert table.columns.tolist() == ["verdict", "reason"]
@@ -271,13 +285,17 @@ def test_a_prompt_of_ones_own():
 
 @pytest.mark.parametrize("field", ["{question}", "{ground_truth}", "{answer}"])
 def test_a_prompt_without_a_field_is_refused(field):
-    with pytest.raises(ValueError, match=re.escape(f"The prompt must hold {field}, which is replaced")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"The prompt must hold {field}, which is replaced")
+    ):
         judge_answers(fake(reply()), ALL_QA, ANSWERS, prompt=JUDGE_PROMPT.replace(field, ""))
 
 
 def test_the_answers_may_be_a_table():
     answers = pd.DataFrame({"answer": ["Naples"]}, index=["q2"])
-    assert judge_answers(fake(reply("wrong")), pd.DataFrame(ALL_QA), answers)["verdict"].to_dict() == {"q2": "wrong"}
+    assert judge_answers(fake(reply("wrong")), pd.DataFrame(ALL_QA), answers)[
+        "verdict"
+    ].to_dict() == {"q2": "wrong"}
 
 
 def test_a_missing_ground_truth_is_named_to_the_judge_too():
@@ -297,7 +315,9 @@ def test_the_name_of_a_model_is_no_judge():
         f"```json\n{reply()}\n```",
         f"```\n{reply()}\n```",
         f"Here is my verdict:\n{reply()}\nI hope that helps!",
-        json.dumps({"verdict": "correct", "reason": "as the ground truth", "confidence": 1}, indent=2),
+        json.dumps(
+            {"verdict": "correct", "reason": "as the ground truth", "confidence": 1}, indent=2
+        ),
     ],
 )
 def test_json_is_read_from_a_reply(text):
@@ -307,9 +327,9 @@ def test_json_is_read_from_a_reply(text):
 
 def test_a_message_in_parts_is_read():
     message = AIMessage([{"type": "text", "text": reply("partly")}])
-    assert judge_answers(GenericFakeChatModel(messages=iter([message])), ALL_QA, {"q1": "Paris"}).loc[
-        "q1", "verdict"
-    ] == ("partly")
+    assert judge_answers(
+        GenericFakeChatModel(messages=iter([message])), ALL_QA, {"q1": "Paris"}
+    ).loc["q1", "verdict"] == ("partly")
 
 
 MALFORMED = [
@@ -336,7 +356,10 @@ def test_a_malformed_reply_is_asked_for_again(malformed):
 @pytest.mark.parametrize("malformed", MALFORMED)
 def test_a_reply_that_stays_malformed_is_unreadable_and_kept(malformed):
     model = Keeping(responses=["first", "second", malformed])
-    assert judge_answers(model, ALL_QA, {"q2": "Naples"}).loc["q2"].tolist() == ["unreadable", malformed]
+    assert judge_answers(model, ALL_QA, {"q2": "Naples"}).loc["q2"].tolist() == [
+        "unreadable",
+        malformed,
+    ]
     assert len(PROMPTS) == 3
 
 
@@ -363,7 +386,10 @@ def server(monkeypatch):
 def judged(server, *replies, answers=None, model=None, **settings):
     server.replies = list(replies)
     return judge_answers(
-        model or ChatOpenAI(model="gpt-4o-mini", max_retries=0), ALL_QA, answers or {"q1": "x"}, **settings
+        model or ChatOpenAI(model="gpt-4o-mini", max_retries=0),
+        ALL_QA,
+        answers or {"q1": "x"},
+        **settings,
     )
 
 
@@ -411,7 +437,10 @@ def test_a_reply_cut_by_the_limit_of_tokens_is_malformed(server):
 
 def test_a_judge_that_declines_is_unreadable_and_its_words_kept(server):
     declined = {"message": {"content": None, "refusal": "I will not judge that."}}
-    assert judged(server, *[declined] * 3).loc["q1"].tolist() == ["unreadable", "I will not judge that."]
+    assert judged(server, *[declined] * 3).loc["q1"].tolist() == [
+        "unreadable",
+        "I will not judge that.",
+    ]
 
 
 def test_chat_openai_tries_again_after_an_error_of_the_server(server):
@@ -424,9 +453,13 @@ def test_an_error_that_stays_is_raised(server):
         judged(server, 500)
 
 
-@pytest.mark.parametrize("wrap", [lambda model: model.with_retry(), lambda model: model.bind(temperature=0)])
+@pytest.mark.parametrize(
+    "wrap", [lambda model: model.with_retry(), lambda model: model.bind(temperature=0)]
+)
 def test_chat_openai_with_retry_or_settings_judges(server, wrap):
-    table = judged(server, reply("partly"), model=wrap(ChatOpenAI(model="gpt-4o-mini", max_retries=0)))
+    table = judged(
+        server, reply("partly"), model=wrap(ChatOpenAI(model="gpt-4o-mini", max_retries=0))
+    )
     assert table.loc["q1", "verdict"] == "partly"
 
 
@@ -457,15 +490,25 @@ def test_kappa_is_sklearns():
 
 def test_full_agreement_is_1():
     one = verdicts("correct", "wrong", "partly")
-    assert judge_agreement(one, one).to_dict() == {"n": 3, "left_out": 0, "agreement": 1, "kappa": 1}
+    assert judge_agreement(one, one).to_dict() == {
+        "n": 3,
+        "left_out": 0,
+        "agreement": 1,
+        "kappa": 1,
+    }
 
 
 def test_full_disagreement_is_below_0():
-    assert judge_agreement(verdicts("correct", "wrong"), verdicts("wrong", "correct"))["kappa"] == -1
+    assert (
+        judge_agreement(verdicts("correct", "wrong"), verdicts("wrong", "correct"))["kappa"] == -1
+    )
 
 
 def test_agreement_by_chance_is_0():
-    one, other = verdicts("correct", "correct", "wrong", "wrong"), verdicts("correct", "wrong", "correct", "wrong")
+    one, other = (
+        verdicts("correct", "correct", "wrong", "wrong"),
+        verdicts("correct", "wrong", "correct", "wrong"),
+    )
     assert judge_agreement(one, other)["kappa"] == pytest.approx(0)
 
 
@@ -477,13 +520,20 @@ def test_kappa_of_one_verdict_throughout_is_not_defined():
 
 
 def test_one_judge_with_one_verdict_has_a_kappa():
-    assert judge_agreement(verdicts("correct", "correct"), verdicts("correct", "wrong"))["kappa"] == 0
+    assert (
+        judge_agreement(verdicts("correct", "correct"), verdicts("correct", "wrong"))["kappa"] == 0
+    )
 
 
 def test_unreadable_verdicts_are_left_out_and_counted():
     one = verdicts("correct", "wrong", "unreadable", "wrong", "unreadable")
     other = verdicts("correct", "wrong", "wrong", "unreadable", "unreadable")
-    assert judge_agreement(one, other).to_dict() == {"n": 2, "left_out": 3, "agreement": 1, "kappa": 1}
+    assert judge_agreement(one, other).to_dict() == {
+        "n": 2,
+        "left_out": 3,
+        "agreement": 1,
+        "kappa": 1,
+    }
 
 
 @pytest.mark.filterwarnings("error")

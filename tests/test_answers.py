@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel, SimpleChatModel
+from langchain_core.language_models.fake_chat_models import (
+    FakeListChatModel,
+    GenericFakeChatModel,
+    SimpleChatModel,
+)
 from langchain_core.language_models.llms import LLM
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
@@ -30,7 +34,11 @@ from rageval_kit import (
 from rageval_kit.answers import ANSWER_PROMPT
 from rageval_kit.plots import plot_abstention
 
-PARIS = {"doc_id": "d1", "title": "France", "content": "The capital is Paris. It lies on the Seine."}
+PARIS = {
+    "doc_id": "d1",
+    "title": "France",
+    "content": "The capital is Paris. It lies on the Seine.",
+}
 BERLIN = {"doc_id": "d2", "title": "Germany", "content": "The capital is Berlin."}
 ROME = {"doc_id": "d3", "title": "Italy", "content": "The capital is Rome."}
 ALL_QA = [
@@ -80,7 +88,9 @@ def answers_of(table):
 
 
 def test_a_row_a_query():
-    table = generate_answers(FakeListChatModel(responses=["Paris", "Berlin", "Rome"]), ALL_QA, RESULTS)
+    table = generate_answers(
+        FakeListChatModel(responses=["Paris", "Berlin", "Rome"]), ALL_QA, RESULTS
+    )
     assert table.index.tolist() == ["q1", "q2", "q3"]
     assert table.index.name == "query_id"
     assert table.columns.tolist() == ["question", "answer", "doc_ids", "ground_truth"]
@@ -103,7 +113,11 @@ def test_what_each_answer_saw_is_named_in_order(cache):
 
 def test_without_ground_truth_there_is_no_such_column():
     all_qa = [{"query_id": "q1", "question": "What?"}]
-    assert generate_answers(Counting(), all_qa, RESULTS).columns.tolist() == ["question", "answer", "doc_ids"]
+    assert generate_answers(Counting(), all_qa, RESULTS).columns.tolist() == [
+        "question",
+        "answer",
+        "doc_ids",
+    ]
 
 
 def test_all_qa_may_be_a_table(cache):
@@ -136,7 +150,14 @@ def test_the_prompt_holds_the_first_k_documents(cache):
 
 
 def test_a_prompt_of_ones_own(cache):
-    generate_answers(Counting(), ALL_QA[:1], RESULTS, k=1, cache=cache, prompt="{context} -- Question: {question}")
+    generate_answers(
+        Counting(),
+        ALL_QA[:1],
+        RESULTS,
+        k=1,
+        cache=cache,
+        prompt="{context} -- Question: {question}",
+    )
     (sent,) = CALLS
     assert sent == "[d1] France\n" + PARIS["content"] + " -- Question: " + ALL_QA[0]["question"]
 
@@ -144,8 +165,12 @@ def test_a_prompt_of_ones_own(cache):
 def test_braces_stay_braces(cache):
     hit = {"doc_id": "d1", "title": "{question}", "content": 'Write {"a": {}} or {context} or {0}.'}
     all_qa = [{"query_id": "q1", "question": "What is {context}?"}]
-    generate_answers(Counting(), all_qa, {"q1": [hit]}, cache=cache, prompt='{context}|{question}|{"json": {}}')
-    assert CALLS == ['[d1] {question}\nWrite {"a": {}} or {context} or {0}.|What is {context}?|{"json": {}}']
+    generate_answers(
+        Counting(), all_qa, {"q1": [hit]}, cache=cache, prompt='{context}|{question}|{"json": {}}'
+    )
+    assert CALLS == [
+        '[d1] {question}\nWrite {"a": {}} or {context} or {0}.|What is {context}?|{"json": {}}'
+    ]
 
 
 @pytest.mark.parametrize("title", [None, ""])
@@ -158,8 +183,13 @@ def test_a_document_without_title_has_an_empty_one(cache, title):
 
 
 def test_a_chat_model_that_replies_with_messages(cache):
-    model = GenericFakeChatModel(messages=iter([AIMessage("Paris"), AIMessage([{"type": "text", "text": "Berlin"}])]))
-    assert answers_of(generate_answers(model, ALL_QA[:2], RESULTS, cache=cache)) == ["Paris", "Berlin"]
+    model = GenericFakeChatModel(
+        messages=iter([AIMessage("Paris"), AIMessage([{"type": "text", "text": "Berlin"}])])
+    )
+    assert answers_of(generate_answers(model, ALL_QA[:2], RESULTS, cache=cache)) == [
+        "Paris",
+        "Berlin",
+    ]
 
 
 def test_an_llm_that_replies_with_text(cache):
@@ -174,7 +204,9 @@ def test_an_llm_that_replies_with_text(cache):
     assert answers_of(generate_answers(Parrot(), ALL_QA[:1], RESULTS, cache=cache)) == ["rance?"]
 
 
-@pytest.mark.parametrize("wrap", [lambda model: model.with_retry(), lambda model: model.bind(stop=["x"])])
+@pytest.mark.parametrize(
+    "wrap", [lambda model: model.with_retry(), lambda model: model.bind(stop=["x"])]
+)
 def test_a_chat_model_with_retry_or_settings_gets_the_prompt_too(cache, wrap):
     table = generate_answers(wrap(Counting()), ALL_QA[:1], RESULTS, cache=cache)
     assert answers_of(table) == ["answer to: What is the capital of France?"]
@@ -189,12 +221,20 @@ def test_a_runnable_gets_question_context_and_documents(cache):
 
     generate_answers(RunnableLambda(answer), ALL_QA[:1], RESULTS, k=1, cache=cache)
     assert seen == [
-        {"question": ALL_QA[0]["question"], "context": "[d1] France\n" + PARIS["content"], "documents": [PARIS]}
+        {
+            "question": ALL_QA[0]["question"],
+            "context": "[d1] France\n" + PARIS["content"],
+            "documents": [PARIS],
+        }
     ]
 
 
 def test_a_chain_of_prompt_model_and_parser(cache):
-    chain = ChatPromptTemplate.from_template("{context} Question: {question}") | Counting() | StrOutputParser()
+    chain = (
+        ChatPromptTemplate.from_template("{context} Question: {question}")
+        | Counting()
+        | StrOutputParser()
+    )
     table = generate_answers(chain, ALL_QA[:1], RESULTS, cache=cache)
     assert answers_of(table) == ["answer to: What is the capital of France?"]
 
@@ -204,7 +244,11 @@ def test_any_object_with_invoke(cache):
         def invoke(self, inputs):
             return inputs["documents"][0]["title"]
 
-    assert answers_of(generate_answers(First(), ALL_QA, RESULTS, cache=cache)) == ["France", "Germany", "Italy"]
+    assert answers_of(generate_answers(First(), ALL_QA, RESULTS, cache=cache)) == [
+        "France",
+        "Germany",
+        "Italy",
+    ]
 
 
 def test_the_name_of_a_model_is_refused(cache):
@@ -213,7 +257,9 @@ def test_the_name_of_a_model_is_refused(cache):
 
 
 def test_a_reply_that_is_no_text_is_refused(cache):
-    with pytest.raises(TypeError, match="The model replied with dict; a text or a message was wanted"):
+    with pytest.raises(
+        TypeError, match="The model replied with dict; a text or a message was wanted"
+    ):
         generate_answers(RunnableLambda(lambda _: {"a": 1}), ALL_QA, RESULTS, cache=cache)
 
 
@@ -222,7 +268,9 @@ def test_a_reply_that_is_no_text_is_refused(cache):
 
 @pytest.mark.parametrize("prompt", ["{question}", "{context}", "", "{ question } {context}"])
 def test_a_prompt_without_its_fields_is_refused(prompt):
-    with pytest.raises(ValueError, match=r"The prompt must hold \{(question|context)\}, which is replaced"):
+    with pytest.raises(
+        ValueError, match=r"The prompt must hold \{(question|context)\}, which is replaced"
+    ):
         generate_answers(Counting(), ALL_QA, RESULTS, prompt=prompt)
 
 
@@ -264,7 +312,9 @@ def test_after_a_failure_it_goes_on_where_it_stopped(cache):
     assert len(CALLS) == 3
     table = generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
     assert len(CALLS) == 4
-    assert [answer.removeprefix("answer to: ") for answer in answers_of(table)] == table["question"].tolist()
+    assert [answer.removeprefix("answer to: ") for answer in answers_of(table)] == table[
+        "question"
+    ].tolist()
 
 
 def test_after_a_failure_it_goes_on_in_memory_too():
@@ -301,7 +351,11 @@ def test_nothing_is_asked_twice(cache):
 def test_recorded_replies_come_back_in_their_order(cache):
     for _ in range(2):  # a notebook's cell, run twice
         model = FakeListChatModel(responses=["Paris", "Berlin", "Rome"])
-        assert answers_of(generate_answers(model, ALL_QA, RESULTS, cache=cache)) == ["Paris", "Berlin", "Rome"]
+        assert answers_of(generate_answers(model, ALL_QA, RESULTS, cache=cache)) == [
+            "Paris",
+            "Berlin",
+            "Rome",
+        ]
 
 
 def test_an_empty_answer_is_kept_too(cache):
@@ -351,7 +405,13 @@ def test_a_new_process_goes_on_from_the_file(cache):
 
 def asked_after(change, cache):
     """How many calls the change leads to, after all three queries were answered."""
-    before = {"model": Counting(), "all_qa": ALL_QA, "results": RESULTS, "k": 2, "prompt": ANSWER_PROMPT}
+    before = {
+        "model": Counting(),
+        "all_qa": ALL_QA,
+        "results": RESULTS,
+        "k": 2,
+        "prompt": ANSWER_PROMPT,
+    }
     generate_answers(**before, cache=cache)
     CALLS.clear()
     generate_answers(**before | change, cache=cache)
@@ -389,7 +449,9 @@ def test_another_function_of_the_same_name_is_asked(cache, cache_in):
 
     where = cache if cache_in == "file" else None
     for word in ("one", "two"):
-        assert answers_of(generate_answers(answerer(word), ALL_QA[:1], RESULTS, cache=where)) == [word]
+        assert answers_of(generate_answers(answerer(word), ALL_QA[:1], RESULTS, cache=where)) == [
+            word
+        ]
 
 
 def test_another_object_in_the_same_place_of_memory_is_asked(cache):
@@ -400,7 +462,10 @@ def test_another_object_in_the_same_place_of_memory_is_asked(cache):
         def invoke(self, _):
             return self.word
 
-    said = [answers_of(generate_answers(Says(word), ALL_QA[:1], RESULTS, cache=cache))[0] for word in "abcdefgh"]
+    said = [
+        answers_of(generate_answers(Says(word), ALL_QA[:1], RESULTS, cache=cache))[0]
+        for word in "abcdefgh"
+    ]
     assert said == list("abcdefgh")
 
 
@@ -411,7 +476,10 @@ def test_another_recording_is_asked(cache):
 
 
 def test_a_chain_with_another_prompt_is_asked(cache):
-    chains = [ChatPromptTemplate.from_template(f"{text} {{question}}") | Counting() for text in ("Say", "Tell")]
+    chains = [
+        ChatPromptTemplate.from_template(f"{text} {{question}}") | Counting()
+        for text in ("Say", "Tell")
+    ]
     for chain in chains:
         generate_answers(chain, ALL_QA[:1], RESULTS, cache=cache)
     assert len(CALLS) == 2
@@ -426,12 +494,17 @@ def lecture_results(embeddings):
     found = {}
     for language in ("ko", "en"):
         docs, all_qa = load_dataset(ROOT / "data" / "lecture" / language)
-        found[language] = all_qa[:3], search_all(build_vectorstore(docs, embeddings), all_qa[:3], k=3)
+        found[language] = (
+            all_qa[:3],
+            search_all(build_vectorstore(docs, embeddings), all_qa[:3], k=3),
+        )
     return found
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
-def test_extracted_sentences_are_those_of_the_documents(embeddings, lecture_results, language, cache):
+def test_extracted_sentences_are_those_of_the_documents(
+    embeddings, lecture_results, language, cache
+):
     all_qa, results = lecture_results[language]
     table = generate_answers(ExtractiveAnswerer(embeddings), all_qa, results, k=3, cache=cache)
     for query_id, row in table.iterrows():
@@ -451,7 +524,9 @@ def test_the_extracted_sentence_is_the_nearest(embeddings, lecture_results, lang
 
 
 def test_extracted_sentences_are_in_the_order_of_nearness(embeddings):
-    documents = [{"content": "Bananas are yellow. Rome is in Italy. The capital of France is Paris."}]
+    documents = [
+        {"content": "Bananas are yellow. Rome is in Italy. The capital of France is Paris."}
+    ]
     inputs = {"question": "What is the capital of France?", "documents": documents}
     assert ExtractiveAnswerer(embeddings, sentences=2).invoke(inputs) == (
         "The capital of France is Paris. Rome is in Italy."
@@ -465,7 +540,9 @@ def test_fewer_sentences_than_wanted_come_all(embeddings):
 
 @pytest.mark.parametrize("documents", [[], [{"content": ""}], [{"content": "  \n"}]])
 def test_without_sentences_the_answer_is_empty(embeddings, documents):
-    assert ExtractiveAnswerer(embeddings).invoke({"question": "What?", "documents": documents}) == ""
+    assert (
+        ExtractiveAnswerer(embeddings).invoke({"question": "What?", "documents": documents}) == ""
+    )
 
 
 @pytest.mark.parametrize("sentences", [0, True, 1.5])
@@ -486,7 +563,11 @@ class Watching(Embeddings):
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text):
-        return np.bincount([ord(letter) % self.size for letter in text], minlength=self.size).astype(float).tolist()
+        return (
+            np.bincount([ord(letter) % self.size for letter in text], minlength=self.size)
+            .astype(float)
+            .tolist()
+        )
 
 
 def test_a_sentence_is_embedded_once():
@@ -494,7 +575,11 @@ def test_a_sentence_is_embedded_once():
     answerer = ExtractiveAnswerer(watching)
     for _ in range(2):
         answerer.invoke({"question": "What?", "documents": [PARIS, PARIS, BERLIN]})
-    assert watching._texts == ["The capital is Paris.", "It lies on the Seine.", "The capital is Berlin."]
+    assert watching._texts == [
+        "The capital is Paris.",
+        "It lies on the Seine.",
+        "The capital is Berlin.",
+    ]
 
 
 def test_extracted_answers_are_kept_for_the_next_answerer(cache):
@@ -505,7 +590,8 @@ def test_extracted_answers_are_kept_for_the_next_answerer(cache):
 
 
 @pytest.mark.parametrize(
-    "changed", [lambda: ExtractiveAnswerer(Watching(9)), lambda: ExtractiveAnswerer(Watching(), sentences=1)]
+    "changed",
+    [lambda: ExtractiveAnswerer(Watching(9)), lambda: ExtractiveAnswerer(Watching(), sentences=1)],
 )
 def test_another_answerer_is_asked(cache, changed):
     generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
@@ -545,25 +631,33 @@ def test_chat_openai_answers(server, cache):
 
 
 def test_chat_openai_is_sent_the_prompt(server, cache):
-    generate_answers(chat_openai(temperature=0.3, max_tokens=7), ALL_QA[:1], RESULTS, k=1, cache=cache)
+    generate_answers(
+        chat_openai(temperature=0.3, max_tokens=7), ALL_QA[:1], RESULTS, k=1, cache=cache
+    )
     ((_, headers, body),) = server.requests
     assert body["model"] == "gpt-4o-mini"
     assert body["temperature"] == 0.3
     assert headers["Authorization"] == f"Bearer {KEY}"
     context = "[d1] France\n" + PARIS["content"]
-    prompt = ANSWER_PROMPT.replace("{question}", ALL_QA[0]["question"]).replace("{context}", context)
+    prompt = ANSWER_PROMPT.replace("{question}", ALL_QA[0]["question"]).replace(
+        "{context}", context
+    )
     assert body["messages"] == [{"role": "user", "content": prompt}]
 
 
 def test_chat_openai_by_its_base_url(server, cache, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL")
-    table = generate_answers(chat_openai(base_url=server.url, api_key="k"), ALL_QA[:1], RESULTS, cache=cache)
+    table = generate_answers(
+        chat_openai(base_url=server.url, api_key="k"), ALL_QA[:1], RESULTS, cache=cache
+    )
     assert answers_of(table) == ["an answer"]
 
 
 def test_chat_openai_tries_again_after_an_error_of_the_server(server, cache):
     server.replies = [500, "Paris"]
-    assert answers_of(generate_answers(chat_openai(max_retries=1), ALL_QA[:1], RESULTS, cache=cache)) == ["Paris"]
+    assert answers_of(
+        generate_answers(chat_openai(max_retries=1), ALL_QA[:1], RESULTS, cache=cache)
+    ) == ["Paris"]
     assert len(server.requests) == 2
 
 
@@ -575,12 +669,20 @@ def test_chat_openai_that_fails_midway_goes_on(server, cache):
     server.replies = ["Berlin", "Rome"]
     table = generate_answers(chat_openai(max_retries=0), ALL_QA, RESULTS, cache=cache)
     assert answers_of(table) == ["Paris", "Berlin", "Rome"]
-    assert [prompt.rpartition("Question: ")[2] for prompt in server.prompts] == [qa["question"] for qa in ALL_QA[1:]]
+    assert [prompt.rpartition("Question: ")[2] for prompt in server.prompts] == [
+        qa["question"] for qa in ALL_QA[1:]
+    ]
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"temperature": 1.0}, {"max_tokens": 5}, {"seed": 1}, {"base_url": "other"}, {"reasoning_effort": "low"}],
+    [
+        {"temperature": 1.0},
+        {"max_tokens": 5},
+        {"seed": 1},
+        {"base_url": "other"},
+        {"reasoning_effort": "low"},
+    ],
 )
 def test_chat_openai_with_another_setting_is_asked(server, cache, changed):
     generate_answers(chat_openai(), ALL_QA[:1], RESULTS, cache=cache)
@@ -592,7 +694,11 @@ def test_chat_openai_with_another_setting_is_asked(server, cache, changed):
 
 def test_a_chain_with_chat_openai_goes_on_from_the_file(server, cache):
     for _ in range(2):
-        chain = ChatPromptTemplate.from_template("{context} {question}") | chat_openai() | StrOutputParser()
+        chain = (
+            ChatPromptTemplate.from_template("{context} {question}")
+            | chat_openai()
+            | StrOutputParser()
+        )
         generate_answers(chain, ALL_QA, RESULTS, cache=cache)
     assert len(server.requests) == 3
 
@@ -618,10 +724,12 @@ ABSTENTION_QA = [
 ]
 DISTANCES = {"a0": 0.1, "a1": 0.3, "a2": 0.3, "a3": 0.7, "u0": 0.4, "u1": 0.7}
 BY_DISTANCE = {
-    query_id: [{"doc_id": "d1", "score": best}, {"doc_id": "d2", "score": 0.9}] for query_id, best in DISTANCES.items()
+    query_id: [{"doc_id": "d1", "score": best}, {"doc_id": "d2", "score": 0.9}]
+    for query_id, best in DISTANCES.items()
 }
 BY_SIMILARITY = {
-    query_id: [hit | {"score": 1 - hit["score"]} for hit in hits] for query_id, hits in BY_DISTANCE.items()
+    query_id: [hit | {"score": 1 - hit["score"]} for hit in hits]
+    for query_id, hits in BY_DISTANCE.items()
 }
 
 
@@ -648,20 +756,30 @@ def test_the_curve_counts_what_its_threshold_does(results):
     curve = abstention_curve(ABSTENTION_QA, results)
     sign = 1 if curve.attrs["lower_is_better"] else -1
     for row in curve[1:].itertuples():
-        answered = {query_id for query_id, hits in results.items() if sign * hits[0]["score"] <= sign * row.threshold}
+        answered = {
+            query_id
+            for query_id, hits in results.items()
+            if sign * hits[0]["score"] <= sign * row.threshold
+        }
         assert row.unanswerable_answered == len(answered & {"u0", "u1"}) / 2
         assert row.answerable_refused == 1 - len(answered - {"u0", "u1"}) / 4
 
 
 def test_abstention_of_a_search_knows_the_direction(vectorstore, lecture_ko):
-    all_qa = [*lecture_ko.all_qa[:3], {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []}]
+    all_qa = [
+        *lecture_ko.all_qa[:3],
+        {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []},
+    ]
     curve = abstention_curve(all_qa, search_all(vectorstore, all_qa, k=1))
     assert curve.attrs["lower_is_better"]
     assert threshold_for(curve, 0)["answerable_refused"] == 0
 
 
 def test_abstention_of_a_table_is_read_by_its_direction(vectorstore, lecture_ko):
-    all_qa = [*lecture_ko.all_qa[:3], {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []}]
+    all_qa = [
+        *lecture_ko.all_qa[:3],
+        {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []},
+    ]
     results = search_all(vectorstore, all_qa, k=2)
     assert abstention_curve(all_qa, results.to_frame()).equals(abstention_curve(all_qa, results))
 
@@ -669,7 +787,10 @@ def test_abstention_of_a_table_is_read_by_its_direction(vectorstore, lecture_ko)
 @pytest.mark.parametrize("kept", ["a", "u"])
 def test_both_kinds_are_needed(kept):
     all_qa = [qa for qa in ABSTENTION_QA if qa["query_id"].startswith(kept)]
-    with pytest.raises(ValueError, match="Both kinds are needed: queries with relevant documents, and queries without"):
+    with pytest.raises(
+        ValueError,
+        match="Both kinds are needed: queries with relevant documents, and queries without",
+    ):
         abstention_curve(all_qa, BY_DISTANCE)
 
 
@@ -681,12 +802,16 @@ def test_a_query_without_score_is_named(hits):
 
 def test_a_score_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="a1, rank 1: the score is NaN"):
-        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a1": [{"doc_id": "d1", "score": float("nan")}]})
+        abstention_curve(
+            ABSTENTION_QA, BY_DISTANCE | {"a1": [{"doc_id": "d1", "score": float("nan")}]}
+        )
 
 
 def test_scores_of_single_hits_do_not_tell_their_direction():
     with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
-        abstention_curve(ABSTENTION_QA, {query_id: hits[:1] for query_id, hits in BY_DISTANCE.items()})
+        abstention_curve(
+            ABSTENTION_QA, {query_id: hits[:1] for query_id, hits in BY_DISTANCE.items()}
+        )
 
 
 def test_scores_that_rise_and_fall_do_not_tell_their_direction():
@@ -694,13 +819,19 @@ def test_scores_that_rise_and_fall_do_not_tell_their_direction():
         abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a0": BY_SIMILARITY["a0"]})
 
 
-@pytest.mark.parametrize(("rate", "threshold"), [(0, 0.3), (0.4, 0.3), (0.5, 0.3), (0.99, 0.3), (1, 0.7)])
+@pytest.mark.parametrize(
+    ("rate", "threshold"), [(0, 0.3), (0.4, 0.3), (0.5, 0.3), (0.99, 0.3), (1, 0.7)]
+)
 def test_the_threshold_for_a_rate(rate, threshold):
-    assert threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)["threshold"] == threshold
+    assert (
+        threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)["threshold"] == threshold
+    )
 
 
 def test_the_threshold_for_no_rate_may_be_to_answer_nothing():
-    distances = BY_DISTANCE | {"u0": [{"doc_id": "d1", "score": 0.05}, {"doc_id": "d2", "score": 0.9}]}
+    distances = BY_DISTANCE | {
+        "u0": [{"doc_id": "d1", "score": 0.05}, {"doc_id": "d2", "score": 0.9}]
+    }
     chosen = threshold_for(abstention_curve(ABSTENTION_QA, distances), 0.2)
     assert np.isnan(chosen["threshold"])
     assert chosen["answerable_refused"] == 1
@@ -739,7 +870,9 @@ def test_the_curve_is_drawn(plt, results):
 def test_the_labels_are_written_inwards(plt, results):
     ax = plot_abstention(abstention_curve(ABSTENTION_QA, results))
     middle = np.mean(ax.get_xlim())
-    assert [text.get_ha() for text in ax.texts] == ["right" if text.xy[0] > middle else "left" for text in ax.texts]
+    assert [text.get_ha() for text in ax.texts] == [
+        "right" if text.xy[0] > middle else "left" for text in ax.texts
+    ]
 
 
 def test_the_curve_is_drawn_on_given_axes(plt):

@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from rageval_kit import build_vectorstore, load_dataset, load_embeddings, per_query, search_all, validate_dataset
+from rageval_kit import (
+    build_vectorstore,
+    load_dataset,
+    load_embeddings,
+    per_query,
+    search_all,
+    validate_dataset,
+)
 
 CAMPUS = ROOT / "data" / "campus"
 LABELS = ("edition_of", "near_copy_of", "copy_of")
@@ -96,16 +103,27 @@ def test_queries_have_the_same_field_in_both_languages(collection, field):
 
 
 def test_documents_are_in_their_language(docs, language):
-    assert [bool(HANGUL.search(doc["content"])) for doc in docs.values()] == [language == "ko"] * len(docs)
+    assert [bool(HANGUL.search(doc["content"])) for doc in docs.values()] == [
+        language == "ko"
+    ] * len(docs)
 
 
 def test_ground_truths_are_in_their_language(all_qa, language):
-    wrong = [qa["query_id"] for qa in all_qa if bool(HANGUL.search(qa["ground_truth"])) != (language == "ko")]
+    wrong = [
+        qa["query_id"]
+        for qa in all_qa
+        if bool(HANGUL.search(qa["ground_truth"])) != (language == "ko")
+    ]
     assert wrong == []
 
 
 def test_every_text_is_in_unicode_form_nfc(docs, all_qa):
-    texts = [value for record in (*docs.values(), *all_qa) for value in record.values() if isinstance(value, str)]
+    texts = [
+        value
+        for record in (*docs.values(), *all_qa)
+        for value in record.values()
+        if isinstance(value, str)
+    ]
     assert [text for text in texts if not unicodedata.is_normalized("NFC", text)] == []
 
 
@@ -116,7 +134,9 @@ def test_there_are_at_least_150_documents(docs):
     assert len(docs) >= 150
 
 
-@pytest.mark.parametrize(("label", "least"), [("edition_of", 12), ("near_copy_of", 8), ("copy_of", 4)])
+@pytest.mark.parametrize(
+    ("label", "least"), [("edition_of", 12), ("near_copy_of", 8), ("copy_of", 4)]
+)
 def test_each_label_stands_on_enough_documents(docs, label, least):
     assert sum(label in doc for doc in docs.values()) >= least
 
@@ -127,7 +147,9 @@ def test_twenty_documents_are_long_in_english(collection):
 
 
 def test_the_other_documents_have_80_to_250_english_words(collection):
-    others = [doc for doc in collection["en"].docs if "near_copy_of" not in doc]  # a footer may make these longer
+    others = [
+        doc for doc in collection["en"].docs if "near_copy_of" not in doc
+    ]  # a footer may make these longer
     lengths = {doc["doc_id"]: len(doc["content"].split()) for doc in others}
     assert {doc_id: n for doc_id, n in lengths.items() if n < LONG and not 80 <= n <= 250} == {}
 
@@ -135,12 +157,16 @@ def test_the_other_documents_have_80_to_250_english_words(collection):
 @pytest.mark.parametrize("label", LABELS)
 def test_a_label_names_an_existing_other_document(docs, label):
     named = {doc_id: doc[label] for doc_id, doc in docs.items() if label in doc}
-    assert {doc_id: target for doc_id, target in named.items() if target not in docs or target == doc_id} == {}
+    assert {
+        doc_id: target for doc_id, target in named.items() if target not in docs or target == doc_id
+    } == {}
 
 
 def test_a_labelled_document_points_to_one_without_a_label(docs):
     targets = [target for label in LABELS for _, target in labelled(docs, label)]
-    assert [target["doc_id"] for target in targets if any(label in target for label in LABELS)] == []
+    assert [
+        target["doc_id"] for target in targets if any(label in target for label in LABELS)
+    ] == []
 
 
 def test_exact_copies_equal_their_original(docs):
@@ -150,7 +176,9 @@ def test_exact_copies_equal_their_original(docs):
 
 def test_near_copies_differ_from_their_original(docs):
     assert [
-        copy["doc_id"] for copy, original in labelled(docs, "near_copy_of") if copy["content"] == original["content"]
+        copy["doc_id"]
+        for copy, original in labelled(docs, "near_copy_of")
+        if copy["content"] == original["content"]
     ] == []
 
 
@@ -201,7 +229,9 @@ def test_at_least_24_queries_are_unanswerable(all_qa):
 
 
 def test_unanswerable_queries_have_no_grade(all_qa):
-    assert [qa["query_id"] for qa in all_qa if qa["kind"] == "unanswerable" and qa["relevant_doc_ids"]] == []
+    assert [
+        qa["query_id"] for qa in all_qa if qa["kind"] == "unanswerable" and qa["relevant_doc_ids"]
+    ] == []
 
 
 def test_every_other_query_has_a_document_of_grade_2(all_qa):
@@ -214,7 +244,11 @@ def test_grades_are_1_and_2(all_qa):
 
 
 def test_several_documents_means_two_to_five(all_qa):
-    numbers = {qa["query_id"]: len(qa["relevant_doc_ids"]) for qa in all_qa if qa["kind"] == "several-documents"}
+    numbers = {
+        qa["query_id"]: len(qa["relevant_doc_ids"])
+        for qa in all_qa
+        if qa["kind"] == "several-documents"
+    }
     assert {query_id: n for query_id, n in numbers.items() if not 2 <= n <= 5} == {}
 
 
@@ -235,20 +269,31 @@ def test_reworded_is_true_or_false(all_qa):
 
 def test_mixed_language_questions_mix_in_korean(collection):
     mixed = [qa["question"] for qa in collection["ko"].all_qa if qa["kind"] == "mixed-language"]
-    assert [question for question in mixed if not (HANGUL.search(question) and re.search("[A-Za-z]", question))] == []
+    assert [
+        question
+        for question in mixed
+        if not (HANGUL.search(question) and re.search("[A-Za-z]", question))
+    ] == []
 
 
 def test_no_question_repeats_a_sentence_of_a_document(docs, all_qa):
     stated = {" ".join(words(part)) for doc in docs.values() for part in sentences(doc["content"])}
-    asked = {qa["query_id"]: {" ".join(words(part)) for part in sentences(qa["question"])} for qa in all_qa}
+    asked = {
+        qa["query_id"]: {" ".join(words(part)) for part in sentences(qa["question"])}
+        for qa in all_qa
+    }
     assert {query_id: parts & stated for query_id, parts in asked.items() if parts & stated} == {}
 
 
 def test_no_question_copies_a_run_of_words_from_a_document(docs, all_qa, language):
     length = COPIED_RUN[language]
-    stated = set().union(*(runs(doc[field], length) for doc in docs.values() for field in ("title", "content")))
+    stated = set().union(
+        *(runs(doc[field], length) for doc in docs.values() for field in ("title", "content"))
+    )
     asked = {qa["query_id"]: runs(qa["question"], length) for qa in all_qa}
-    assert {query_id: copied & stated for query_id, copied in asked.items() if copied & stated} == {}
+    assert {
+        query_id: copied & stated for query_id, copied in asked.items() if copied & stated
+    } == {}
 
 
 def test_the_validator_finds_no_error(collection, language):
@@ -273,7 +318,10 @@ def test_the_two_embeddings_differ_visibly(scores, language):
 
 def test_the_two_embeddings_change_places_between_kinds_in_korean(scores):
     by_kind = pd.DataFrame(
-        {name: scores["ko", name].groupby("kind")["nDCG@10"].mean() for name in ("default", "chars")}
+        {
+            name: scores["ko", name].groupby("kind")["nDCG@10"].mean()
+            for name in ("default", "chars")
+        }
     ).dropna()
     ahead = by_kind["default"] - by_kind["chars"]
     assert ahead.min() <= -0.05

@@ -11,7 +11,10 @@ from rageval_kit.__main__ import main
 
 
 def test_options_choose_data_embeddings_and_cutoffs(capsys):
-    assert main(["--data", str(ROOT / "data/lecture/en"), "--embeddings", "chars", "--ks", "1", "2"]) == 0
+    assert (
+        main(["--data", str(ROOT / "data/lecture/en"), "--embeddings", "chars", "--ks", "1", "2"])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "HitRate@2" in printed
     assert "HitRate@3" not in printed
@@ -52,7 +55,9 @@ def test_mistake_is_a_sentence_and_status_1(arguments, says, capsys, monkeypatch
 
 def test_broken_dataset_is_not_scored(tmp_path, capsys):
     (tmp_path / "corpus.jsonl").write_text('{"doc_id": "a", "title": "A", "content": "text"}\n')
-    (tmp_path / "queries.jsonl").write_text('{"query_id": "q", "question": "why?", "relevant_doc_ids": ["b"]}\n')
+    (tmp_path / "queries.jsonl").write_text(
+        '{"query_id": "q", "question": "why?", "relevant_doc_ids": ["b"]}\n'
+    )
     assert main(["--data", str(tmp_path)]) == 1
     captured = capsys.readouterr()
     assert "q -> b" in captured.out
@@ -80,4 +85,9 @@ def test_check_names_what_is_missing_with_its_cure(capsys, monkeypatch):
 def test_import_is_cheap():
     code = "import sys, rageval_kit; print([m for m in sys.modules if m.split('.')[0] in "
     code += "('langchain_core', 'langchain_community', 'faiss', 'matplotlib', 'scipy', 'sklearn')])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

@@ -9,7 +9,13 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from rageval_kit import build_vectorstore, load_dataset, load_embeddings, search_all, validate_dataset
+from rageval_kit import (
+    build_vectorstore,
+    load_dataset,
+    load_embeddings,
+    search_all,
+    validate_dataset,
+)
 from rageval_kit.records import as_records, relevant_grades
 
 DOCS = [
@@ -17,17 +23,33 @@ DOCS = [
     {"doc_id": "doc_002", "title": "RAG", "content": "Retrieval comes first."},
 ]
 ALL_QA = [
-    {"query_id": "q01", "question": "무엇을 쓰나?", "relevant_doc_ids": ["doc_001"], "ground_truth": "어텐션"},
-    {"query_id": "q02", "question": "What comes first?", "relevant_doc_ids": ["doc_002"], "ground_truth": "Retrieval"},
+    {
+        "query_id": "q01",
+        "question": "무엇을 쓰나?",
+        "relevant_doc_ids": ["doc_001"],
+        "ground_truth": "어텐션",
+    },
+    {
+        "query_id": "q02",
+        "question": "What comes first?",
+        "relevant_doc_ids": ["doc_002"],
+        "ground_truth": "Retrieval",
+    },
 ]
-BEIR_DOCS = [{"_id": "d1", "title": "하나", "text": "첫째 글"}, {"_id": "d2", "title": "Two", "text": "second text"}]
+BEIR_DOCS = [
+    {"_id": "d1", "title": "하나", "text": "첫째 글"},
+    {"_id": "d2", "title": "Two", "text": "second text"},
+]
 BEIR_QUERIES = [{"_id": "q1", "text": "첫째?"}, {"_id": "q2", "text": "second?"}]
 QRELS = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n"
 
 
 def write_lines(path, records):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records),
+        encoding="utf-8",
+    )
 
 
 @pytest.fixture
@@ -83,7 +105,9 @@ def test_own_form_keeps_fields_that_the_kit_does_not_know(own):
 
 
 def test_own_form_keeps_grades(own):
-    write_lines(own / "queries.jsonl", [ALL_QA[0] | {"relevant_doc_ids": {"doc_001": 2, "doc_002": 0}}])
+    write_lines(
+        own / "queries.jsonl", [ALL_QA[0] | {"relevant_doc_ids": {"doc_001": 2, "doc_002": 0}}]
+    )
     assert load_dataset(own).all_qa[0]["relevant_doc_ids"] == {"doc_001": 2, "doc_002": 0}
 
 
@@ -100,7 +124,9 @@ def test_windows_line_ends_are_read(own, name):
 
 
 def test_blank_lines_are_skipped(own):
-    (own / "corpus.jsonl").write_text("\n" + (own / "corpus.jsonl").read_text("utf-8") + "  \n\n", encoding="utf-8")
+    (own / "corpus.jsonl").write_text(
+        "\n" + (own / "corpus.jsonl").read_text("utf-8") + "  \n\n", encoding="utf-8"
+    )
     assert load_dataset(own).docs == DOCS
 
 
@@ -116,10 +142,14 @@ def test_a_line_separator_inside_a_text_does_not_end_the_line(own, character):
     assert load_dataset(own).docs[0]["content"] == text
 
 
-@pytest.mark.parametrize("doc_id", ["09081824", "830e2936", "1", "1.0", "nan", "true", "a b", "#1", "<d1>", "문서 1"])
+@pytest.mark.parametrize(
+    "doc_id", ["09081824", "830e2936", "1", "1.0", "nan", "true", "a b", "#1", "<d1>", "문서 1"]
+)
 def test_own_form_keeps_ids_as_text(own, doc_id):
     write_lines(own / "corpus.jsonl", [DOCS[0] | {"doc_id": doc_id}])
-    write_lines(own / "queries.jsonl", [ALL_QA[0] | {"query_id": doc_id, "relevant_doc_ids": [doc_id]}])
+    write_lines(
+        own / "queries.jsonl", [ALL_QA[0] | {"query_id": doc_id, "relevant_doc_ids": [doc_id]}]
+    )
     docs, all_qa = load_dataset(own)
     assert docs[0]["doc_id"] == doc_id
     assert (all_qa[0]["query_id"], all_qa[0]["relevant_doc_ids"]) == (doc_id, [doc_id])
@@ -172,7 +202,9 @@ def test_qrels_may_come_without_a_header(beir):
 
 
 def test_qrels_may_have_a_byte_order_mark_and_windows_line_ends(beir):
-    (beir / "qrels" / "test.tsv").write_bytes(b"\xef\xbb\xbf" + QRELS.replace("\n", "\r\n").encode())
+    (beir / "qrels" / "test.tsv").write_bytes(
+        b"\xef\xbb\xbf" + QRELS.replace("\n", "\r\n").encode()
+    )
     assert load_dataset(beir).all_qa[0]["relevant_doc_ids"] == {"d1": 2.0, "d2": 0.0}
 
 
@@ -217,10 +249,14 @@ def test_a_line_that_is_not_json_is_named(own, name):
     assert "One JSON object a line is wanted" in message
 
 
-@pytest.mark.parametrize(("line", "found"), [("[1, 2]", "list"), ('"text"', "str"), ("7", "int"), ("null", "NoneType")])
+@pytest.mark.parametrize(
+    ("line", "found"), [("[1, 2]", "list"), ('"text"', "str"), ("7", "int"), ("null", "NoneType")]
+)
 def test_a_line_that_is_not_an_object_is_named(own, line, found):
     (own / "corpus.jsonl").write_text(f"{{}}\n{line}\n", encoding="utf-8")
-    assert f"{own / 'corpus.jsonl'}, line 2: a JSON object was wanted, found {found}" in refusal(own)
+    assert f"{own / 'corpus.jsonl'}, line 2: a JSON object was wanted, found {found}" in refusal(
+        own
+    )
 
 
 @pytest.mark.parametrize("encoding", ["cp949", "utf-16"])
@@ -300,7 +336,10 @@ def test_qrels_with_another_number_of_fields_are_named(beir, line):
 @pytest.mark.parametrize("score", ["high", "1,5"])
 def test_qrels_with_a_score_that_is_no_number_are_named(beir, score):
     write_qrels(beir, "test", f"query-id\tcorpus-id\tscore\nq1\td1\t{score}\n")
-    assert f"{beir / 'qrels' / 'test.tsv'}, line 2: the relevance {score!r} is not a number" in refusal(beir)
+    assert (
+        f"{beir / 'qrels' / 'test.tsv'}, line 2: the relevance {score!r} is not a number"
+        in refusal(beir)
+    )
 
 
 def test_qrels_that_hold_only_a_header_are_named(beir):
@@ -335,26 +374,36 @@ def test_documents_may_be_a_table(lecture_ko):
 def test_a_table_of_documents_is_indexed_as_the_list_is(lecture_ko):
     embeddings = load_embeddings("chars")
     from_table = build_vectorstore(pd.DataFrame(lecture_ko.docs), embeddings)
-    assert from_table.docstore._dict == build_vectorstore(lecture_ko.docs, embeddings).docstore._dict
+    assert (
+        from_table.docstore._dict == build_vectorstore(lecture_ko.docs, embeddings).docstore._dict
+    )
 
 
 def test_a_table_of_all_qa_is_searched_as_the_list_is(lecture_ko):
     vectorstore = build_vectorstore(lecture_ko.docs, load_embeddings("chars"))
-    assert search_all(vectorstore, pd.DataFrame(lecture_ko.all_qa), 3) == search_all(vectorstore, lecture_ko.all_qa, 3)
+    assert search_all(vectorstore, pd.DataFrame(lecture_ko.all_qa), 3) == search_all(
+        vectorstore, lecture_ko.all_qa, 3
+    )
 
 
 def test_tables_validate_as_the_lists_do(lecture_ko):
-    assert len(validate_dataset(pd.DataFrame(lecture_ko.docs), pd.DataFrame(lecture_ko.all_qa))) == 0
+    assert (
+        len(validate_dataset(pd.DataFrame(lecture_ko.docs), pd.DataFrame(lecture_ko.all_qa))) == 0
+    )
 
 
 def test_ids_of_a_table_read_as_text_stay_text(tmp_path):
-    (tmp_path / "docs.csv").write_text("doc_id,title,content\n09081824,a,x\n830e2936,b,y\n", encoding="utf-8")
+    (tmp_path / "docs.csv").write_text(
+        "doc_id,title,content\n09081824,a,x\n830e2936,b,y\n", encoding="utf-8"
+    )
     table = pd.read_csv(tmp_path / "docs.csv", dtype=str)
     assert [doc["doc_id"] for doc in as_records(table, "docs")] == ["09081824", "830e2936"]
 
 
 def test_a_table_with_a_row_a_judgement_is_grouped_by_query():
-    table = pd.DataFrame({"query_id": ["q1", "q2", "q1"], "doc_id": ["d1", "d1", "d2"], "relevance": [2, 1, 0]})
+    table = pd.DataFrame(
+        {"query_id": ["q1", "q2", "q1"], "doc_id": ["d1", "d1", "d2"], "relevance": [2, 1, 0]}
+    )
     assert as_records(table, "all_qa") == [
         {"query_id": "q1", "relevant_doc_ids": {"d1": 2, "d2": 0}},
         {"query_id": "q2", "relevant_doc_ids": {"d1": 1}},
@@ -363,11 +412,15 @@ def test_a_table_with_a_row_a_judgement_is_grouped_by_query():
 
 def test_a_row_a_judgement_without_relevance_means_grade_1():
     table = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"]})
-    assert as_records(table, "all_qa") == [{"query_id": "q1", "relevant_doc_ids": {"d1": 1.0, "d2": 1.0}}]
+    assert as_records(table, "all_qa") == [
+        {"query_id": "q1", "relevant_doc_ids": {"d1": 1.0, "d2": 1.0}}
+    ]
 
 
 def test_a_row_a_judgement_keeps_the_question():
-    table = pd.DataFrame({"query_id": ["q1", "q1"], "question": ["왜?", "왜?"], "doc_id": ["d1", "d2"]})
+    table = pd.DataFrame(
+        {"query_id": ["q1", "q1"], "question": ["왜?", "왜?"], "doc_id": ["d1", "d2"]}
+    )
     assert as_records(table, "all_qa")[0]["question"] == "왜?"
 
 
@@ -394,7 +447,10 @@ def test_an_entry_that_is_no_dict_is_named_by_its_position():
     ids=["list", "tuple", "array", "grades", "numpy grades"],
 )
 def test_relevant_documents_are_read_in_every_form(relevant):
-    assert relevant_grades({"query_id": "q1", "relevant_doc_ids": relevant}) == {"d1": 1.0, "d2": 1.0}
+    assert relevant_grades({"query_id": "q1", "relevant_doc_ids": relevant}) == {
+        "d1": 1.0,
+        "d2": 1.0,
+    }
 
 
 def test_a_set_of_relevant_documents_is_read():
@@ -423,7 +479,9 @@ def test_a_list_within_the_list_is_refused():
 
 @pytest.mark.parametrize("grade", ["2", None, float("nan"), float("inf"), True])
 def test_a_grade_that_is_no_finite_number_is_refused(grade):
-    with pytest.raises(ValueError, match="q1: relevant_doc_ids, 'd1': the grade must be a finite number"):
+    with pytest.raises(
+        ValueError, match="q1: relevant_doc_ids, 'd1': the grade must be a finite number"
+    ):
         relevant_grades({"query_id": "q1", "relevant_doc_ids": {"d1": grade}})
 
 
@@ -452,7 +510,9 @@ def lecture_en():
 
 
 def test_lecture_has_12_documents(lecture):
-    assert [doc["doc_id"] for doc in lecture.docs] == [f"doc_{number:03}" for number in range(1, 13)]
+    assert [doc["doc_id"] for doc in lecture.docs] == [
+        f"doc_{number:03}" for number in range(1, 13)
+    ]
 
 
 def test_lecture_has_12_queries(lecture):
@@ -470,7 +530,10 @@ def test_lecture_has_translated_titles_in_english(lecture_en):
 
 
 def test_lecture_documents_have_4_to_8_sentences(lecture):
-    counts = {doc["doc_id"]: len(re.findall(r"[.?!][\"')]*(?=\s|$)", doc["content"])) for doc in lecture.docs}
+    counts = {
+        doc["doc_id"]: len(re.findall(r"[.?!][\"')]*(?=\s|$)", doc["content"]))
+        for doc in lecture.docs
+    }
     assert {doc_id: count for doc_id, count in counts.items() if not 4 <= count <= 8} == {}
 
 
@@ -493,7 +556,11 @@ def test_lecture_marks_the_last_two_documents_as_added_later(lecture):
 
 
 def test_lecture_has_two_relevant_documents_for_q10_and_one_for_the_others(lecture):
-    several = {qa["query_id"]: len(qa["relevant_doc_ids"]) for qa in lecture.all_qa if len(qa["relevant_doc_ids"]) != 1}
+    several = {
+        qa["query_id"]: len(qa["relevant_doc_ids"])
+        for qa in lecture.all_qa
+        if len(qa["relevant_doc_ids"]) != 1
+    }
     assert several == {"q10": 2}
 
 
@@ -503,14 +570,18 @@ def test_lecture_answers_every_query(lecture):
 
 def test_lecture_is_written_in_its_language(lecture_ko, lecture_en):
     def share_of_korean(dataset):
-        text = "".join([doc["content"] for doc in dataset.docs] + [qa["question"] for qa in dataset.all_qa])
+        text = "".join(
+            [doc["content"] for doc in dataset.docs] + [qa["question"] for qa in dataset.all_qa]
+        )
         return len(re.findall("[가-힣]", text)) / len(text)
 
     assert share_of_korean(lecture_ko) > 0.5
     assert share_of_korean(lecture_en) < 0.01  # an example of Korean tokens
 
 
-@pytest.mark.parametrize("name", ["ko/corpus.jsonl", "ko/queries.jsonl", "en/corpus.jsonl", "en/queries.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["ko/corpus.jsonl", "ko/queries.jsonl", "en/corpus.jsonl", "en/queries.jsonl"]
+)
 def test_lecture_files_are_normalised_utf_8(name):
     text = (ROOT / "data" / "lecture" / name).read_bytes().decode("utf-8")
     assert not text.startswith("\ufeff")

@@ -61,7 +61,9 @@ class Letters(Words):
     """Count letters, white space too, of the first ``reads`` characters."""
 
     def _vector(self, text):
-        vector = np.bincount([ord(letter) % 512 for letter in text[: self.reads]], minlength=512).astype(float)
+        vector = np.bincount(
+            [ord(letter) % 512 for letter in text[: self.reads]], minlength=512
+        ).astype(float)
         return (vector / np.linalg.norm(vector)).tolist()
 
 
@@ -103,13 +105,25 @@ POOL = "Swimmers wear a cap. The pool opens at six, and closes at nine."
 def test_an_exact_copy():
     table = found(numbered(FEE, BUS, FEE))
     assert table.to_dict("records") == [
-        {"group": 1, "doc_id": "d3", "copy_of": "d1", "kind": "exact", "cosine": 1.0, "differs": "nothing"}
+        {
+            "group": 1,
+            "doc_id": "d3",
+            "copy_of": "d1",
+            "kind": "exact",
+            "cosine": 1.0,
+            "differs": "nothing",
+        }
     ]
 
 
 def test_a_near_copy():
     table = found(numbered(FEE, BUS, FEE + " Thanks."))
-    assert table.loc[0, ["doc_id", "copy_of", "kind", "differs"]].tolist() == ["d3", "d1", "near", "adds: Thanks."]
+    assert table.loc[0, ["doc_id", "copy_of", "kind", "differs"]].tolist() == [
+        "d3",
+        "d1",
+        "near",
+        "adds: Thanks.",
+    ]
 
 
 def test_the_cosine_is_that_of_the_two_vectors():
@@ -129,7 +143,10 @@ def test_one_document_has_no_copy():
 
 def test_all_copies_of_a_text_are_one_group_of_its_first_document():
     table = found(numbered(BUS, FEE, BUS, BUS))
-    assert table[["group", "doc_id", "copy_of"]].to_numpy().tolist() == [[1, "d3", "d1"], [1, "d4", "d1"]]
+    assert table[["group", "doc_id", "copy_of"]].to_numpy().tolist() == [
+        [1, "d3", "d1"],
+        [1, "d4", "d1"],
+    ]
 
 
 def test_groups_are_numbered_from_1():
@@ -180,7 +197,9 @@ def test_documents_without_content_are_no_copies_of_each_other():
 
 
 def test_empty_cells_of_a_table_are_no_copies_of_each_other():
-    docs = pd.DataFrame({"doc_id": ["d1", "d2"], "title": ["Fees", "The pool"], "content": [np.nan, np.nan]})
+    docs = pd.DataFrame(
+        {"doc_id": ["d1", "d2"], "title": ["Fees", "The pool"], "content": [np.nan, np.nan]}
+    )
     assert len(found(docs)) == 0
 
 
@@ -243,7 +262,11 @@ def test_every_pair_above_the_threshold_is_in_a_group():
     group = dict(zip(table["doc_id"], table["group"], strict=True)) | dict(
         zip(table["copy_of"], table["group"], strict=True)
     )
-    alike = [(i, j) for i, j in itertools.combinations(range(len(docs)), 2) if vectors[i] @ vectors[j] > 0.8]
+    alike = [
+        (i, j)
+        for i, j in itertools.combinations(range(len(docs)), 2)
+        if vectors[i] @ vectors[j] > 0.8
+    ]
     assert alike
     assert all(group[docs[i]["doc_id"]] == group[docs[j]["doc_id"]] for i, j in alike)
 
@@ -293,10 +316,13 @@ def langchain_store(docs, embeddings=None, **arguments):
     if "distance_strategy" in arguments:
         arguments["distance_strategy"] = strategies[arguments["distance_strategy"]]
     documents = [
-        Document(id=doc["doc_id"], page_content=doc["content"], metadata={"doc_id": doc["doc_id"]}) for doc in docs
+        Document(id=doc["doc_id"], page_content=doc["content"], metadata={"doc_id": doc["doc_id"]})
+        for doc in docs
     ]
     store = _import_community("langchain_community.vectorstores.faiss").FAISS
-    return store.from_documents(documents, embeddings or Words(), ids=[doc["doc_id"] for doc in docs], **arguments)
+    return store.from_documents(
+        documents, embeddings or Words(), ids=[doc["doc_id"] for doc in docs], **arguments
+    )
 
 
 # ---------------------------------------------------------------- find: the labels of the campus collection
@@ -308,7 +334,9 @@ def campus():
 
 
 def labelled(docs, *labels):
-    return {frozenset((doc["doc_id"], doc[label])) for doc in docs for label in labels if label in doc}
+    return {
+        frozenset((doc["doc_id"], doc[label])) for doc in docs for label in labels if label in doc
+    }
 
 
 @pytest.fixture(scope="module")
@@ -335,11 +363,14 @@ def test_the_kinds_are_those_of_the_labels(labelled_campus, campus):
 def test_the_default_threshold_is_close_on_both_sides(labelled_campus, campus):
     # Measured: the farthest near copy (hb_160, a page with a footer) has 0.9529, the nearest older edition of a page
     # (hb_140) 0.9459. So 0.96 misses a copy, and 0.94 takes three editions, which say something else, for copies.
-    stricter, looser = (pairs(find_duplicates(*labelled_campus, threshold)) for threshold in (0.96, 0.94))
+    stricter, looser = (
+        pairs(find_duplicates(*labelled_campus, threshold)) for threshold in (0.96, 0.94)
+    )
     copies = labelled(campus, "copy_of", "near_copy_of")
     assert copies - stricter == {frozenset(("hb_038", "hb_160"))}
     assert looser - copies == {
-        frozenset(pair) for pair in (("hb_074", "hb_140"), ("hb_137", "hb_152"), ("hb_003", "hb_154"))
+        frozenset(pair)
+        for pair in (("hb_074", "hb_140"), ("hb_137", "hb_152"), ("hb_003", "hb_154"))
     }
 
 
@@ -360,7 +391,10 @@ def test_chars_finds_every_labelled_copy_and_two_pairs_more(campus):
     table = find_duplicates(campus, build_vectorstore(campus, load_embeddings("chars")))
     copies = labelled(campus, "copy_of", "near_copy_of")
     assert copies <= pairs(table)
-    assert pairs(table) - copies == {frozenset(("hb_017", "hb_089")), frozenset(("hb_137", "hb_152"))}
+    assert pairs(table) - copies == {
+        frozenset(("hb_017", "hb_089")),
+        frozenset(("hb_137", "hb_152")),
+    }
 
 
 # ---------------------------------------------------------------- fold
@@ -370,11 +404,14 @@ def searched(*rankings, k):
     """Results of q1, q2, ... as search_all returns them."""
     hits = {
         f"q{number}": [
-            {"doc_id": doc_id, "title": "", "content": "", "score": float(rank)} for rank, doc_id in enumerate(ranking)
+            {"doc_id": doc_id, "title": "", "content": "", "score": float(rank)}
+            for rank, doc_id in enumerate(ranking)
         ]
         for number, ranking in enumerate(rankings, start=1)
     }
-    return Results(hits, k, "distance", lower_is_better=True, index="abc", searched=1, changed="a document")
+    return Results(
+        hits, k, "distance", lower_is_better=True, index="abc", searched=1, changed="a document"
+    )
 
 
 def test_fold_keeps_the_first_and_closes_the_gap():
@@ -397,7 +434,9 @@ def test_fold_cuts_at_k():
 
 
 def test_chunks_become_their_documents():
-    source_of = {f"doc_{document}/{chunk}": f"doc_{document}" for document in (1, 2) for chunk in (1, 2, 3)}
+    source_of = {
+        f"doc_{document}/{chunk}": f"doc_{document}" for document in (1, 2) for chunk in (1, 2, 3)
+    }
     folded = fold(searched(["doc_2/3", "doc_2/1", "doc_1/1", "doc_2/2"], k=4), source_of, 2)
     assert ids(folded["q1"]) == ["doc_2", "doc_1"]
 
@@ -419,14 +458,22 @@ def test_folding_results_leaves_them_as_they_are():
 
 def test_folded_results_know_what_was_searched():
     folded = fold(searched(["A", "B", "C"], ["A", "B", "C"], k=3), {}, 2)
-    told = (folded.k, folded.score_name, folded.lower_is_better, folded.index, folded.searched, folded.changed)
+    told = (
+        folded.k,
+        folded.score_name,
+        folded.lower_is_better,
+        folded.index,
+        folded.searched,
+        folded.changed,
+    )
     assert told == (2, "distance", True, "abc", 1, "a document")
 
 
 def test_a_ranking_that_was_cut_off_is_refused_and_the_cure_named():
     results = searched(["A", "A#2", "B"], ["A", "B", "C"], k=3)
     with pytest.raises(
-        ValueError, match=r"Fewer than 3 documents remain for q1: .* deeper than k=3, or .*search_folded"
+        ValueError,
+        match=r"Fewer than 3 documents remain for q1: .* deeper than k=3, or .*search_folded",
     ):
         fold(results, {"A#2": "A"}, 3)
 
@@ -445,7 +492,9 @@ def test_folded_scores_are_those_of_the_policy_unique():
     all_qa = [{"query_id": "q1", "relevant_doc_ids": ["B", "C"]}]
     results = searched(["A", "A#2", "B", "B#2", "C", "D"], k=6)
     source_of = {"A#2": "A", "B#2": "B"}
-    as_sources = {"q1": [{"doc_id": source_of.get(hit["doc_id"], hit["doc_id"])} for hit in results["q1"]]}
+    as_sources = {
+        "q1": [{"doc_id": source_of.get(hit["doc_id"], hit["doc_id"])} for hit in results["q1"]]
+    }
     pd.testing.assert_frame_equal(
         per_query(all_qa, fold(results, source_of, 4), (2, 4)),
         per_query(all_qa, as_sources, (2, 4), duplicates="unique"),
@@ -458,7 +507,9 @@ def test_folded_scores_are_those_of_the_policy_unique():
 
 @pytest.fixture(scope="module")
 def plain():
-    return build_vectorstore([doc | {"title": f"Page {doc['doc_id']}"} for doc in many(20)], Words())
+    return build_vectorstore(
+        [doc | {"title": f"Page {doc['doc_id']}"} for doc in many(20)], Words()
+    )
 
 
 def texts_of(store):
@@ -474,7 +525,8 @@ def vectors_of(store):
 
 
 @pytest.mark.parametrize(
-    ("times", "share", "size"), [(2, 1.0, 40), (3, 1.0, 60), (5, 1.0, 100), (5, 0.1, 28), (2, 0.5, 30)]
+    ("times", "share", "size"),
+    [(2, 1.0, 40), (3, 1.0, 60), (5, 1.0, 100), (5, 0.1, 28), (2, 0.5, 30)],
 )
 def test_sizes(plain, times, share, size):
     store, source_of = duplicate_index(plain, times, share)
@@ -484,13 +536,19 @@ def test_sizes(plain, times, share, size):
 def test_originals_come_before_copies(plain):
     store, _ = duplicate_index(plain, 3)
     originals = ids_of(plain)
-    wanted = [*originals, *(f"{doc_id}#2" for doc_id in originals), *(f"{doc_id}#3" for doc_id in originals)]
+    wanted = [
+        *originals,
+        *(f"{doc_id}#2" for doc_id in originals),
+        *(f"{doc_id}#3" for doc_id in originals),
+    ]
     assert ids_of(store) == wanted
 
 
 def test_source_of_names_the_original_of_each_copy(plain):
     _, source_of = duplicate_index(plain, 3)
-    assert source_of == {f"{doc_id}#{number}": doc_id for number in (2, 3) for doc_id in ids_of(plain)}
+    assert source_of == {
+        f"{doc_id}#{number}": doc_id for number in (2, 3) for doc_id in ids_of(plain)
+    }
 
 
 def test_copies_have_text_and_vector_of_their_original(plain):
@@ -520,7 +578,9 @@ def test_exact_copies_have_the_very_text(doc):
 def test_exact_copies_of_a_store_that_langchain_built_have_the_very_text_and_metadata():
     chunks = [
         Document(
-            id="c1", page_content="Pools open at six.", metadata={"doc_id": "c1", "title": "Pool", "source_id": "d1"}
+            id="c1",
+            page_content="Pools open at six.",
+            metadata={"doc_id": "c1", "title": "Pool", "source_id": "d1"},
         )
     ]
     store = _import_community("langchain_community.vectorstores.faiss").FAISS.from_documents(
@@ -616,7 +676,8 @@ def test_what_copies_nothing_is_refused(plain, times, share):
 def test_the_copies_are_found(plain):
     store, source_of = duplicate_index(plain, 3, share=0.5)
     docs = [
-        document(stored.metadata["doc_id"], stored.page_content.split("\n", 1)[1]) for stored in stored_documents(store)
+        document(stored.metadata["doc_id"], stored.page_content.split("\n", 1)[1])
+        for stored in stored_documents(store)
     ]
     table = find_duplicates(docs, store, 1.0)
     assert set(source_of) <= set(table.loc[table["kind"] == "exact", "doc_id"])
@@ -625,7 +686,10 @@ def test_the_copies_are_found(plain):
 # ---------------------------------------------------------------- search and fold
 
 
-QUERIES = [{"query_id": f"q{n}", "question": " ".join(f"w{w}" for w in range(n, 400, 17))} for n in range(8)]
+QUERIES = [
+    {"query_id": f"q{n}", "question": " ".join(f"w{w}" for w in range(n, 400, 17))}
+    for n in range(8)
+]
 
 
 @pytest.mark.parametrize(("times", "k"), [(2, 3), (5, 4), (5, 20)])
@@ -633,7 +697,9 @@ def test_folding_is_the_cure(plain, times, k):
     """Exact copies, folded away, leave the very ranking of the store without copies."""
     store, source_of = duplicate_index(plain, times)
     folded, without = search_folded(store, QUERIES, k, source_of), search_all(plain, QUERIES, k)
-    assert {q: ids(hits) for q, hits in folded.items()} == {q: ids(hits) for q, hits in without.items()}
+    assert {q: ids(hits) for q, hits in folded.items()} == {
+        q: ids(hits) for q, hits in without.items()
+    }
 
 
 def test_search_folded_leaves_k_documents_for_every_query(plain):
@@ -707,7 +773,9 @@ def test_sentences_are_counted():
 
 
 def test_a_document_of_one_sentence_has_no_tail():
-    assert unread_tails(numbered(sentence(40, "one"), LONG), Words(reads=20))["doc_id"].tolist() == ["d2"]
+    assert unread_tails(numbered(sentence(40, "one"), LONG), Words(reads=20))[
+        "doc_id"
+    ].tolist() == ["d2"]
 
 
 def test_the_title_is_read_first():
@@ -722,7 +790,9 @@ def test_nothing_to_look_at_gives_an_empty_table(docs):
 
 
 def test_a_table_with_empty_cells_is_taken():
-    docs = pd.DataFrame({"doc_id": ["d1", "d2"], "title": ["Pool", "Bus"], "content": [LONG, np.nan]})
+    docs = pd.DataFrame(
+        {"doc_id": ["d1", "d2"], "title": ["Pool", "Bus"], "content": [LONG, np.nan]}
+    )
     assert unread_tails(docs, Words(reads=20))["doc_id"].tolist() == ["d1"]
 
 
@@ -742,17 +812,25 @@ def test_a_copy_that_differs_in_its_unread_tail_is_an_exact_copy_to_the_model():
 
 def warned(rankings, ks, **policies):
     """What evaluate says of unique documents."""
-    all_qa = [{"query_id": f"q{number}", "relevant_doc_ids": ["A"]} for number in range(len(rankings))]
-    results = {f"q{number}": [{"doc_id": d} for d in ranking] for number, ranking in enumerate(rankings)}
+    all_qa = [
+        {"query_id": f"q{number}", "relevant_doc_ids": ["A"]} for number in range(len(rankings))
+    ]
+    results = {
+        f"q{number}": [{"doc_id": d} for d in ranking] for number, ranking in enumerate(rankings)
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluate(all_qa, results, ks, **policies)
-    return [str(warning.message) for warning in caught if "different documents" in str(warning.message)]
+    return [
+        str(warning.message) for warning in caught if "different documents" in str(warning.message)
+    ]
 
 
 def test_evaluate_warns_of_repeats_counted_by_position():
     (message,) = warned(["AAB", "ABC"], 3, duplicates="position")
-    assert message.startswith("fewer than 3 different documents in the first 3 for 1 query (mean over all: 2.50)")
+    assert message.startswith(
+        "fewer than 3 different documents in the first 3 for 1 query (mean over all: 2.50)"
+    )
 
 
 def test_evaluate_warns_of_repeats_folded_away():
@@ -780,7 +858,9 @@ def test_folding_a_deep_ranking_leaves_enough():
 
 
 @pytest.mark.parametrize("policy", ["position", "unique", "error"])
-@pytest.mark.parametrize("rankings", [["AB", "BA"], ["A", "ABC"], ["", "ABC"]], ids=["small corpus", "short", "empty"])
+@pytest.mark.parametrize(
+    "rankings", [["AB", "BA"], ["A", "ABC"], ["", "ABC"]], ids=["small corpus", "short", "empty"]
+)
 def test_a_ranking_that_is_short_without_repeats_gives_no_warning(rankings, policy):
     assert warned(rankings, 3, duplicates=policy) == []
 
@@ -820,7 +900,11 @@ def story():
     named |= {f"question {number}": vector for number, vector in enumerate(asked)}
     unit = {text: (vector / np.linalg.norm(vector)).tolist() for text, vector in named.items()}
     all_qa = [
-        {"query_id": f"q{n}", "question": f"question {n}", "relevant_doc_ids": [f"d{doc}" for doc in docs]}
+        {
+            "query_id": f"q{n}",
+            "question": f"question {n}",
+            "relevant_doc_ids": [f"d{doc}" for doc in docs],
+        }
         for n, docs in enumerate(relevant)
     ]
     store = build_vectorstore([document(f"d{n}", f"text {n}") for n in range(200)], Recorded(unit))
@@ -831,11 +915,14 @@ def story():
 def scores_of(store, source_of, all_qa):
     results = search_all(store, all_qa, 10)
     as_sources = {
-        q: [{"doc_id": source_of.get(hit["doc_id"], hit["doc_id"])} for hit in hits] for q, hits in results.items()
+        q: [{"doc_id": source_of.get(hit["doc_id"], hit["doc_id"])} for hit in hits]
+        for q, hits in results.items()
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of the very repeats that are measured here
-        position = evaluate(all_qa, as_sources, 10, ["Recall", "nDCG", "Unique"], duplicates="position")[10]
+        position = evaluate(
+            all_qa, as_sources, 10, ["Recall", "nDCG", "Unique"], duplicates="position"
+        )[10]
         unique = evaluate(all_qa, as_sources, 10, ["Recall"], duplicates="unique")[10]
     originals = evaluate(all_qa, results, 10, ["Recall"])[10]
     folded = evaluate(all_qa, search_folded(store, all_qa, 10, source_of), 10, ["Recall"])[10]

@@ -44,7 +44,9 @@ def test_the_default_gives_plain_numbers(embeddings):
 
 def test_the_default_embeds_a_query_as_a_document(embeddings):
     text = "트랜스포머는 어텐션을 쓴다."
-    assert embeddings.embed_query(text) == pytest.approx(embeddings.embed_documents(["x", text])[1], abs=1e-5)
+    assert embeddings.embed_query(text) == pytest.approx(
+        embeddings.embed_documents(["x", text])[1], abs=1e-5
+    )
 
 
 def test_the_default_embeds_no_text_as_no_vector(embeddings):
@@ -52,13 +54,19 @@ def test_the_default_embeds_no_text_as_no_vector(embeddings):
 
 
 def test_the_default_is_the_same_every_time(embeddings):
-    assert load_embeddings().embed_query("어텐션") == pytest.approx(embeddings.embed_query("어텐션"), abs=1e-6)
+    assert load_embeddings().embed_query("어텐션") == pytest.approx(
+        embeddings.embed_query("어텐션"), abs=1e-6
+    )
 
 
 @pytest.mark.parametrize(("part", "field"), [("docs", "title"), ("all_qa", "question")])
 def test_the_default_puts_translations_nearer_than_anything_else(embeddings, part, field):
     korean, english = (
-        rows(embeddings.embed_documents([record[field] for record in getattr(load_dataset(folder), part)]))
+        rows(
+            embeddings.embed_documents(
+                [record[field] for record in getattr(load_dataset(folder), part)]
+            )
+        )
         for folder in (ROOT / "data/lecture/ko", ROOT / "data/lecture/en")
     )
     assert (korean @ english.T).argmax(axis=1).tolist() == list(range(12))
@@ -80,7 +88,9 @@ def test_chars_gives_vectors_of_length_1(chars):
 
 
 def test_chars_puts_texts_spelled_alike_nearer(chars):
-    one, alike, other = rows(chars.embed_documents(["토큰화와 전처리", "토큰화의 전처리", "양자화 기법"]))
+    one, alike, other = rows(
+        chars.embed_documents(["토큰화와 전처리", "토큰화의 전처리", "양자화 기법"])
+    )
     assert one @ alike > one @ other
 
 
@@ -104,14 +114,20 @@ def test_chars_embeds_no_text_as_no_vector(chars):
 # ---------------------------------------------------------------- names
 
 
-@pytest.mark.parametrize(("name", "near"), [("use-multilingal", "use-multilingual"), ("char", "chars")])
+@pytest.mark.parametrize(
+    ("name", "near"), [("use-multilingal", "use-multilingual"), ("char", "chars")]
+)
 def test_an_unknown_name_gets_a_suggestion(name, near):
-    with pytest.raises(ValueError, match=re.escape(f"No embeddings are called {name!r}. Did you mean {near!r}?")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"No embeddings are called {name!r}. Did you mean {near!r}?")
+    ):
         load_embeddings(name)
 
 
 def test_an_unknown_name_gets_the_names_there_are():
-    with pytest.raises(ValueError, match=r"Choose 'use-multilingual', 'chars', .* or \"provider:model\"") as caught:
+    with pytest.raises(
+        ValueError, match=r"Choose 'use-multilingual', 'chars', .* or \"provider:model\""
+    ) as caught:
         load_embeddings("gibberish")
     assert "Did you mean" not in str(caught.value)
 
@@ -162,7 +178,9 @@ def test_openai_embeds_a_batch_in_one_request(server):
 
 def test_openai_is_asked_for_the_model_that_was_named(server):
     load_embeddings("openai:some-model").embed_query("글")
-    assert [(path, body["model"]) for path, _, body in server.requests] == [("/v1/embeddings", "some-model")]
+    assert [(path, body["model"]) for path, _, body in server.requests] == [
+        ("/v1/embeddings", "some-model")
+    ]
 
 
 def test_openai_gets_the_key_in_its_header(server):
@@ -179,7 +197,9 @@ def test_openai_indexes_and_searches_the_lecture(server, lecture_ko, tmp_path):
     vectorstore = build_vectorstore(lecture_ko.docs, load_embeddings(OPENAI))
     assert len(server.requests) == 1
     search_all(vectorstore, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
-    assert len(server.requests) <= 3  # the queries as a batch, and one to learn whether they are embedded alike
+    assert (
+        len(server.requests) <= 3
+    )  # the queries as a batch, and one to learn whether they are embedded alike
     assert server.inputs[1] == [qa["question"] for qa in lecture_ko.all_qa]
 
 
@@ -238,14 +258,17 @@ def test_settings_hold_what_changes_a_vector():
     assert embeddings_settings(Prompted(**settings)) == settings
 
 
-@pytest.mark.parametrize("field", ["query_prompt", "query_instruction", "prompts", "task", "retrieval_instruction"])
+@pytest.mark.parametrize(
+    "field", ["query_prompt", "query_instruction", "prompts", "task", "retrieval_instruction"]
+)
 def test_settings_see_a_changed_prompt(field):
     before = embeddings_settings(Prompted(model="m", **{field: "query: "}))
     assert embeddings_settings(Prompted(model="m", **{field: "질문: "})) != before
 
 
 @pytest.mark.parametrize(
-    "field", ["api_key", "openai_api_key", "api_token", "client_secret", "password", "apiKey", "API_KEY"]
+    "field",
+    ["api_key", "openai_api_key", "api_token", "client_secret", "password", "apiKey", "API_KEY"],
 )
 def test_settings_leave_keys_out(field):
     assert KEY not in str(embeddings_settings(Prompted(model="m", **{field: KEY})))
@@ -253,10 +276,14 @@ def test_settings_leave_keys_out(field):
 
 @pytest.mark.parametrize("field", ["token", "api_key"])
 def test_settings_leave_keys_inside_a_dict_out(field):
-    assert KEY not in str(embeddings_settings(Prompted(model="m", model_kwargs={"device": "cpu", field: KEY})))
+    assert KEY not in str(
+        embeddings_settings(Prompted(model="m", model_kwargs={"device": "cpu", field: KEY}))
+    )
 
 
-@pytest.mark.parametrize("field", ["max_retries", "request_timeout", "show_progress_bar", "chunk_size", "batch_size"])
+@pytest.mark.parametrize(
+    "field", ["max_retries", "request_timeout", "show_progress_bar", "chunk_size", "batch_size"]
+)
 def test_settings_leave_out_what_only_steers_the_requests(field):
     assert embeddings_settings(Prompted(model="m", **{field: 1})) == {"model": "m"}
 
@@ -268,12 +295,17 @@ def test_settings_leave_private_attributes_out():
 def test_settings_of_openai_see_another_width(server):
     from langchain_openai import OpenAIEmbeddings
 
-    one, other = (OpenAIEmbeddings(model="text-embedding-3-small", dimensions=width) for width in (256, 512))
+    one, other = (
+        OpenAIEmbeddings(model="text-embedding-3-small", dimensions=width) for width in (256, 512)
+    )
     assert embeddings_settings(one) != embeddings_settings(other)
 
 
 def test_names_of_models_are_short(embeddings, chars):
     assert embeddings_name(chars) == "CharacterEmbeddings(dimensions=2048)"
     assert "universal-sentence-encoder-multilingual-v3" in embeddings_name(embeddings)
-    assert embeddings_name(Prompted(model_name="intfloat/e5", other=1)) == "Prompted(model_name=intfloat/e5)"
+    assert (
+        embeddings_name(Prompted(model_name="intfloat/e5", other=1))
+        == "Prompted(model_name=intfloat/e5)"
+    )
     assert embeddings_name(Prompted()) == "Prompted()"

@@ -32,7 +32,9 @@ def query(relevant, query_id="q"):
 
 def marked(relevance, total_relevant):
     """One query whose ranking has the relevance 0 or 1 at each rank, and total_relevant relevant documents."""
-    ranking = [f"rel{rank}" if relevant else f"other{rank}" for rank, relevant in enumerate(relevance)]
+    ranking = [
+        f"rel{rank}" if relevant else f"other{rank}" for rank, relevant in enumerate(relevance)
+    ]
     found = [doc_id for doc_id in ranking if doc_id.startswith("rel")]
     never_found = [f"missed{i}" for i in range(total_relevant - len(found))]
     return [query(found + never_found)], {"q": hits(*ranking)}
@@ -83,7 +85,9 @@ def test_lecture_hit_rate():
     assert table.loc["q", "HitRate@3"] == 1
 
 
-@pytest.mark.parametrize(("first_rank", "expected"), [(1, 1.0), (2, 0.5), (3, 0.333), (5, 0.2), (None, 0.0)])
+@pytest.mark.parametrize(
+    ("first_rank", "expected"), [(1, 1.0), (2, 0.5), (3, 0.333), (5, 0.2), (None, 0.0)]
+)
 def test_lecture_reciprocal_rank(first_rank, expected):
     all_qa, results = marked([rank == first_rank for rank in range(1, 6)], 1)
     assert round(mrr(all_qa, results, ks=5).loc["q", "RR@5"], 3) == expected
@@ -108,13 +112,17 @@ def test_lecture_idcg_example():
 
 def eleven_at_rank_1_and_q10_at_1_and_4():
     all_qa = [query([f"doc_{i:03d}"], f"q{i:02d}") for i in range(1, 13)]
-    results = {qa["query_id"]: hits(*qa["relevant_doc_ids"], "x1", "x2", "x3", "x4") for qa in all_qa}
+    results = {
+        qa["query_id"]: hits(*qa["relevant_doc_ids"], "x1", "x2", "x3", "x4") for qa in all_qa
+    }
     all_qa[9]["relevant_doc_ids"] = ["doc_010", "doc_003"]
     results["q10"] = hits("doc_010", "x1", "x2", "doc_003", "x3")
     return all_qa, results
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 1.0), (3, 0.9677622660637882), (5, 0.9897679429448374)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1.0), (3, 0.9677622660637882), (5, 0.9897679429448374)]
+)
 def test_lecture_ndcg_over_12_queries(k, expected):
     summary = evaluate(*eleven_at_rank_1_and_q10_at_1_and_4())
     assert summary.loc["nDCG", k] == pytest.approx(expected, abs=1e-15)
@@ -140,13 +148,19 @@ def test_lecture_recall_example():
 
 
 def test_lecture_validation_names_the_query_and_the_missing_document(lecture):
-    broken = [{**qa, "relevant_doc_ids": ["doc_999"]} if qa["query_id"] == "q03" else qa for qa in lecture.all_qa]
+    broken = [
+        {**qa, "relevant_doc_ids": ["doc_999"]} if qa["query_id"] == "q03" else qa
+        for qa in lecture.all_qa
+    ]
     report = validate_dataset(lecture.docs, broken)
     assert "q03 -> doc_999" in report.errors[0]
 
 
 def test_lecture_validation_counts_the_errors(lecture):
-    broken = [{**qa, "relevant_doc_ids": ["doc_999"]} if qa["query_id"] == "q03" else qa for qa in lecture.all_qa]
+    broken = [
+        {**qa, "relevant_doc_ids": ["doc_999"]} if qa["query_id"] == "q03" else qa
+        for qa in lecture.all_qa
+    ]
     assert len(validate_dataset(lecture.docs, broken)) == 1
 
 
@@ -163,7 +177,9 @@ def searched(request, embeddings):
     return all_qa, search_all(build_vectorstore(docs, embeddings), all_qa, k=5)
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 1.0), (3, 0.9677622660637882), (5, 0.9897679429448374)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1.0), (3, 0.9677622660637882), (5, 0.9897679429448374)]
+)
 def test_real_lecture_mean_ndcg(searched, k, expected):
     assert evaluate(*searched).loc["nDCG", k] == pytest.approx(expected, abs=1e-15)
 
@@ -192,9 +208,18 @@ def test_real_lecture_finds_the_other_eleven_at_rank_1(searched):
 @pytest.mark.parametrize("late_rank", [11, 20])
 @pytest.mark.parametrize(("k", "expected"), [(5, 0.667), (10, 0.667), (20, 1.0)])
 def test_recall_grows_when_a_late_document_comes_within_k(late_rank, k, expected):
-    ranking = ["chunk_12", "chunk_99", "chunk_45", "chunk_33", "chunk_55", *(f"other_{rank}" for rank in range(6, 21))]
+    ranking = [
+        "chunk_12",
+        "chunk_99",
+        "chunk_45",
+        "chunk_33",
+        "chunk_55",
+        *(f"other_{rank}" for rank in range(6, 21)),
+    ]
     ranking[late_rank - 1] = "chunk_78"
-    table = recall([query(["chunk_12", "chunk_45", "chunk_78"])], {"q": hits(*ranking)}, ks=(5, 10, 20))
+    table = recall(
+        [query(["chunk_12", "chunk_45", "chunk_78"])], {"q": hits(*ranking)}, ks=(5, 10, 20)
+    )
     assert round(table.loc["q", f"Recall@{k}"], 3) == expected
 
 
@@ -210,7 +235,10 @@ def test_reciprocal_rank_of_three_queries(query_id, expected):
 
 
 def test_mrr_of_three_queries():
-    assert round(evaluate(*three_queries_found_first_at_1_3_and_nowhere(), ks=10).loc["MRR", 10], 3) == 0.444
+    assert (
+        round(evaluate(*three_queries_found_first_at_1_3_and_nowhere(), ks=10).loc["MRR", 10], 3)
+        == 0.444
+    )
 
 
 def test_ndcg_of_relevant_at_2_and_4():
@@ -230,13 +258,17 @@ def test_idcg_of_relevant_at_2_and_4():
     assert round(sum(gain / log2(rank + 1) for rank, gain in enumerate(ideal, start=1)), 3) == 1.631
 
 
-@pytest.mark.parametrize(("rank", "discount"), [(1, 1.0), (2, 0.631), (3, 0.5), (4, 0.431), (5, 0.387), (10, 0.289)])
+@pytest.mark.parametrize(
+    ("rank", "discount"), [(1, 1.0), (2, 0.631), (3, 0.5), (4, 0.431), (5, 0.387), (10, 0.289)]
+)
 def test_discount_is_the_ndcg_of_one_relevant_document_at_that_rank(rank, discount):
     all_qa, results = at_ranks(rank)
     assert round(ndcg(all_qa, results, ks=10).loc["q", "nDCG@10"], 3) == discount
 
 
-@pytest.mark.parametrize(("ranks", "expected"), [((1, 2, 3), 1.0), ((1, 8, 9), 1.0), ((5, 8, 9), 0.2)])
+@pytest.mark.parametrize(
+    ("ranks", "expected"), [((1, 2, 3), 1.0), ((1, 8, 9), 1.0), ((5, 8, 9), 0.2)]
+)
 def test_mrr_sees_only_the_first_relevant(ranks, expected):
     assert mrr(*at_ranks(*ranks), ks=10).loc["q", "RR@10"] == expected
 
@@ -254,7 +286,9 @@ def test_ndcg_is_low_when_all_three_come_late():
 
 
 def test_ndcg_is_below_1_where_the_ideal_of_the_retrieved_alone_would_give_1():
-    all_qa, results = marked([1, 0, 0], 5)  # a perfect order of what came back, and four never came back
+    all_qa, results = marked(
+        [1, 0, 0], 5
+    )  # a perfect order of what came back, and four never came back
     table = per_query(all_qa, results, ks=3)
     assert table.loc["q", "Recall@3"] < 1.0
     assert round(table.loc["q", "nDCG@3"], 3) == 0.469
@@ -262,7 +296,9 @@ def test_ndcg_is_below_1_where_the_ideal_of_the_retrieved_alone_would_give_1():
 
 def test_hit_rate_of_100_queries_of_which_13_fail():
     all_qa = [query(["A"], f"q{i:03d}") for i in range(100)]
-    results = {qa["query_id"]: hits("x", "y") if i < 13 else hits("x", "A") for i, qa in enumerate(all_qa)}
+    results = {
+        qa["query_id"]: hits("x", "y") if i < 13 else hits("x", "A") for i, qa in enumerate(all_qa)
+    }
     assert hit_rate(all_qa, results, ks=10)["HitRate@10"].mean() == 0.87
 
 
@@ -294,18 +330,36 @@ POLICY_RESULTS = {
 
 @pytest.mark.parametrize(
     ("k", "query_id", "expected"),
-    [(3, "q1", "1/3"), (3, "q2", "1"), (3, "q3", "0"), (5, "q1", "1"), (5, "q2", "1"), (5, "q3", "1")],
+    [
+        (3, "q1", "1/3"),
+        (3, "q2", "1"),
+        (3, "q3", "0"),
+        (5, "q1", "1"),
+        (5, "q2", "1"),
+        (5, "q3", "1"),
+    ],
 )
 def test_policies_recall_of_a_query(k, query_id, expected):
-    assert recall(POLICY_QA, POLICY_RESULTS, ks=k).loc[query_id, f"Recall@{k}"] == float(Fraction(expected))
+    assert recall(POLICY_QA, POLICY_RESULTS, ks=k).loc[query_id, f"Recall@{k}"] == float(
+        Fraction(expected)
+    )
 
 
 @pytest.mark.parametrize(
     ("k", "query_id", "expected"),
-    [(3, "q1", "1/2"), (3, "q2", "1/3"), (3, "q3", "0"), (5, "q1", "1/2"), (5, "q2", "1/3"), (5, "q3", "1/4")],
+    [
+        (3, "q1", "1/2"),
+        (3, "q2", "1/3"),
+        (3, "q3", "0"),
+        (5, "q1", "1/2"),
+        (5, "q2", "1/3"),
+        (5, "q3", "1/4"),
+    ],
 )
 def test_policies_reciprocal_rank_of_a_query(k, query_id, expected):
-    assert mrr(POLICY_QA, POLICY_RESULTS, ks=k).loc[query_id, f"RR@{k}"] == float(Fraction(expected))
+    assert mrr(POLICY_QA, POLICY_RESULTS, ks=k).loc[query_id, f"RR@{k}"] == float(
+        Fraction(expected)
+    )
 
 
 @pytest.mark.parametrize(
@@ -341,7 +395,9 @@ def test_policies_mean_recall(k, expected):
 
 @pytest.mark.parametrize(("k", "expected"), [(3, 0.333333), (5, 1.0)])
 def test_policies_pooled_recall_can_be_read_off_the_matrix(k, expected):
-    matrix = relevance_matrix(POLICY_QA[:3], {query_id: POLICY_RESULTS[query_id] for query_id in ("q1", "q2", "q3")}, k)
+    matrix = relevance_matrix(
+        POLICY_QA[:3], {query_id: POLICY_RESULTS[query_id] for query_id in ("q1", "q2", "q3")}, k
+    )
     assert round(matrix.hits.sum() / matrix.n_relevant.sum(), 6) == expected
 
 
@@ -388,12 +444,16 @@ def test_policies_reject_the_same_document_twice_in_one_ranking():
 
 @pytest.mark.parametrize("duplicates", ["unique", "position"])
 def test_policies_take_a_repeated_document_when_asked_to(duplicates):
-    table = per_query(POLICY_QA, POLICY_RESULTS | {"q2": hits("D4", "D8", "D4")}, duplicates=duplicates)
+    table = per_query(
+        POLICY_QA, POLICY_RESULTS | {"q2": hits("D4", "D8", "D4")}, duplicates=duplicates
+    )
     assert table.loc["q2", "HitRate@1"] == 1.0
 
 
 def test_policies_reject_a_relevant_document_that_is_not_in_the_corpus():
-    docs = [{"doc_id": f"D{i}", "title": f"title {i}", "content": f"content {i}"} for i in range(1, 10)]
+    docs = [
+        {"doc_id": f"D{i}", "title": f"title {i}", "content": f"content {i}"} for i in range(1, 10)
+    ]
     all_qa = [{**qa, "question": f"question of {qa['query_id']}"} for qa in POLICY_QA[:3]]
     all_qa[1]["relevant_doc_ids"] = ["D44"]
     with pytest.raises(ValueError, match="q2 -> D44"):

@@ -11,13 +11,21 @@ import pytest
 import rageval_kit.metrics
 from rageval_kit import Results, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
 
-SINGLE = [(hit_rate, "HitRate"), (mrr, "RR"), (ndcg, "nDCG"), (precision, "Precision"), (recall, "Recall")]
+SINGLE = [
+    (hit_rate, "HitRate"),
+    (mrr, "RR"),
+    (ndcg, "nDCG"),
+    (precision, "Precision"),
+    (recall, "Recall"),
+]
 NAMES = [name for _, name in SINGLE]
 FUNCTIONS = [function for function, _ in SINGLE]
 EVERY = [*FUNCTIONS, per_query, evaluate]
 
 single = pytest.mark.parametrize(("function", "name"), SINGLE, ids=NAMES)
-tables = pytest.mark.parametrize("function", [*FUNCTIONS, per_query], ids=lambda function: function.__name__)
+tables = pytest.mark.parametrize(
+    "function", [*FUNCTIONS, per_query], ids=lambda function: function.__name__
+)
 every = pytest.mark.parametrize("function", EVERY, ids=lambda function: function.__name__)
 
 
@@ -44,7 +52,11 @@ RESULTS = {"q1": hits("A", "x", "C"), "q2": hits("x", "B", "y"), "q3": hits("A",
 
 @single
 def test_columns_are_the_metric_at_each_k(function, name):
-    assert function(ALL_QA, RESULTS, ks=(1, 3, 5)).columns.tolist() == [f"{name}@1", f"{name}@3", f"{name}@5"]
+    assert function(ALL_QA, RESULTS, ks=(1, 3, 5)).columns.tolist() == [
+        f"{name}@1",
+        f"{name}@3",
+        f"{name}@5",
+    ]
 
 
 @single
@@ -54,7 +66,11 @@ def test_default_cutoffs_are_1_3_5(function, name):
 
 @single
 def test_order_of_ks_is_kept(function, name):
-    assert function(ALL_QA, RESULTS, ks=(5, 1, 3)).columns.tolist() == [f"{name}@5", f"{name}@1", f"{name}@3"]
+    assert function(ALL_QA, RESULTS, ks=(5, 1, 3)).columns.tolist() == [
+        f"{name}@5",
+        f"{name}@1",
+        f"{name}@3",
+    ]
 
 
 @single
@@ -65,7 +81,9 @@ def test_order_of_ks_does_not_change_a_column(function, name):
 
 @single
 def test_one_k_may_be_an_int(function, name):
-    pd.testing.assert_frame_equal(function(ALL_QA, RESULTS, ks=3), function(ALL_QA, RESULTS, ks=(3,)))
+    pd.testing.assert_frame_equal(
+        function(ALL_QA, RESULTS, ks=3), function(ALL_QA, RESULTS, ks=(3,))
+    )
 
 
 @single
@@ -82,11 +100,20 @@ def test_a_k_given_twice_is_one_column(function):
 @every
 @pytest.mark.parametrize(
     "ks",
-    [[1, 3], (1, 3), range(1, 4, 2), np.array([1, 3]), pd.Series([1, 3]), [np.int64(1), np.int32(3)]],
+    [
+        [1, 3],
+        (1, 3),
+        range(1, 4, 2),
+        np.array([1, 3]),
+        pd.Series([1, 3]),
+        [np.int64(1), np.int32(3)],
+    ],
     ids=["list", "tuple", "range", "array", "Series", "numpy integers"],
 )
 def test_ks_may_be_any_sequence_of_integers(function, ks):
-    pd.testing.assert_frame_equal(function(ALL_QA, RESULTS, ks=ks), function(ALL_QA, RESULTS, ks=(1, 3)))
+    pd.testing.assert_frame_equal(
+        function(ALL_QA, RESULTS, ks=ks), function(ALL_QA, RESULTS, ks=(1, 3))
+    )
 
 
 @every
@@ -98,7 +125,9 @@ def test_ks_may_be_a_generator(function):
 
 @every
 def test_k_may_be_a_numpy_integer(function):
-    pd.testing.assert_frame_equal(function(ALL_QA, RESULTS, ks=np.int64(3)), function(ALL_QA, RESULTS, ks=3))
+    pd.testing.assert_frame_equal(
+        function(ALL_QA, RESULTS, ks=np.int64(3)), function(ALL_QA, RESULTS, ks=3)
+    )
 
 
 @tables
@@ -136,14 +165,23 @@ def test_per_query_equals_the_single_functions(function, name, no_relevant):
 
 
 def test_single_functions_carry_the_attrs_of_per_query():
-    assert all(function(ALL_QA, RESULTS).attrs == per_query(ALL_QA, RESULTS).attrs for function in FUNCTIONS)
+    assert all(
+        function(ALL_QA, RESULTS).attrs == per_query(ALL_QA, RESULTS).attrs
+        for function in FUNCTIONS
+    )
 
 
 # ---------------------------------------------------------------- evaluate
 
 
 def test_evaluate_has_a_row_a_metric():
-    assert evaluate(ALL_QA, RESULTS).index.tolist() == ["HitRate", "MRR", "nDCG", "Precision", "Recall"]
+    assert evaluate(ALL_QA, RESULTS).index.tolist() == [
+        "HitRate",
+        "MRR",
+        "nDCG",
+        "Precision",
+        "Recall",
+    ]
 
 
 def test_evaluate_has_a_column_a_cutoff():
@@ -283,7 +321,9 @@ def test_all_excluded_gives_no_warning(function):
 
 @tables
 @pytest.mark.parametrize(("no_relevant", "expected"), [("zero", 0.0), ("one", 1.0)])
-def test_a_query_without_relevant_documents_gets_the_value_of_the_policy(function, no_relevant, expected):
+def test_a_query_without_relevant_documents_gets_the_value_of_the_policy(
+    function, no_relevant, expected
+):
     assert set(function(ALL_QA, RESULTS, no_relevant=no_relevant).loc["q3"]) == {expected}
 
 
@@ -295,7 +335,9 @@ def test_policy_error_names_the_query_without_relevant_documents(function):
 
 @every
 def test_policy_error_is_silent_when_every_query_has_relevant_documents(function):
-    table = function(ALL_QA[:2], {query_id: RESULTS[query_id] for query_id in ("q1", "q2")}, no_relevant="error")
+    table = function(
+        ALL_QA[:2], {query_id: RESULTS[query_id] for query_id in ("q1", "q2")}, no_relevant="error"
+    )
     assert table.notna().all(axis=None)
 
 
@@ -374,7 +416,8 @@ def test_results_are_not_changed(function):
 @every
 def test_tables_are_not_changed(function):
     qrels = pd.DataFrame(
-        {"query_id": ["q2", "q1", "q3"], "doc_id": ["B", "A", "A"], "relevance": [1, 2, 0]}, index=[7, 8, 9]
+        {"query_id": ["q2", "q1", "q3"], "doc_id": ["B", "A", "A"], "relevance": [1, 2, 0]},
+        index=[7, 8, 9],
     )
     table = as_table(RESULTS).sample(frac=1, random_state=0)
     qrels_before, table_before = qrels.copy(), table.copy()
@@ -424,7 +467,9 @@ def test_the_refusal_of_a_repeat_names_both_cures(function):
         function([query(["A"])], {"q": hits("A", "A", "A")}, ks=3)
 
 
-@pytest.mark.parametrize("function", [hit_rate, mrr, ndcg, recall], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [hit_rate, mrr, ndcg, recall], ids=lambda function: function.__name__
+)
 def test_a_document_returned_three_times_scores_1_when_folded(function):
     assert value(function, ["A"], "AAA", 3, duplicates="unique") == 1.0
 
@@ -433,7 +478,9 @@ def test_a_document_returned_three_times_is_one_of_three_slots_when_folded():
     assert value(precision, ["A"], "AAA", 3, duplicates="unique") == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(("function", "inflated"), [(ndcg, 2.13), (recall, 3.0)], ids=["nDCG", "Recall"])
+@pytest.mark.parametrize(
+    ("function", "inflated"), [(ndcg, 2.13), (recall, 3.0)], ids=["nDCG", "Recall"]
+)
 def test_a_document_returned_three_times_inflates_by_position(function, inflated):
     assert round(value(function, ["A"], "AAA", 3, duplicates="position"), 2) == inflated
 
@@ -452,11 +499,15 @@ def test_reciprocal_rank_is_of_the_first_relevant_only():
 
 
 def test_recall_divides_by_all_relevant_documents():
-    assert value(recall, ["A", "B", "C"], "Axy", 3) == pytest.approx(1 / 3)  # 1.0 where it divides by the found
+    assert value(recall, ["A", "B", "C"], "Axy", 3) == pytest.approx(
+        1 / 3
+    )  # 1.0 where it divides by the found
 
 
 def test_ideal_is_over_the_whole_corpus():
-    assert round(value(ndcg, list("ABCDE"), "Axy", 3), 3) == 0.469  # 1.0 where the ideal is of the retrieved
+    assert (
+        round(value(ndcg, list("ABCDE"), "Axy", 3), 3) == 0.469
+    )  # 1.0 where the ideal is of the retrieved
 
 
 @every
@@ -481,20 +532,33 @@ def test_a_query_absent_from_the_results_stays_in_the_mean(metric):
 
 @every
 def test_a_query_id_equal_to_a_document_id_has_no_effect(function):
-    table = function([query(["A"], "A"), query(["B"], "B")], {"A": hits("x", "A"), "B": hits("A", "B")})
-    other = function([query(["A"], "q1"), query(["B"], "q2")], {"q1": hits("x", "A"), "q2": hits("A", "B")})
+    table = function(
+        [query(["A"], "A"), query(["B"], "B")], {"A": hits("x", "A"), "B": hits("A", "B")}
+    )
+    other = function(
+        [query(["A"], "q1"), query(["B"], "q2")], {"q1": hits("x", "A"), "q2": hits("A", "B")}
+    )
     assert table.to_numpy().tolist() == other.to_numpy().tolist()
 
 
 @every
 @pytest.mark.parametrize(("relevant_form", "found_form"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_the_same_id_in_two_unicode_forms_is_refused_with_the_cure(function, relevant_form, found_form):
-    relevant, found = unicodedata.normalize(relevant_form, "문서_1"), unicodedata.normalize(found_form, "문서_1")
+def test_the_same_id_in_two_unicode_forms_is_refused_with_the_cure(
+    function, relevant_form, found_form
+):
+    relevant, found = (
+        unicodedata.normalize(relevant_form, "문서_1"),
+        unicodedata.normalize(found_form, "문서_1"),
+    )
     with pytest.raises(ValueError, match=r'NFC and NFD.*unicodedata.normalize\("NFC", id\)'):
         function([query([relevant])], {"q": hits(found)})
 
 
-DISTANCES = [{"doc_id": "A", "score": 0.1}, {"doc_id": "x", "score": 0.5}, {"doc_id": "y", "score": 0.9}]
+DISTANCES = [
+    {"doc_id": "A", "score": 0.1},
+    {"doc_id": "x", "score": 0.5},
+    {"doc_id": "y", "score": 0.9},
+]
 
 
 def test_distances_of_a_list_do_not_change_its_order():
@@ -502,7 +566,9 @@ def test_distances_of_a_list_do_not_change_its_order():
 
 
 def test_distances_of_search_results_as_a_table_do_not_change_their_order():
-    results = Results({"q": [{"title": "", "content": "", **hit} for hit in DISTANCES]}, k=3, lower_is_better=True)
+    results = Results(
+        {"q": [{"title": "", "content": "", **hit} for hit in DISTANCES]}, k=3, lower_is_better=True
+    )
     assert mrr([query(["A"])], results.to_frame(), ks=3).loc["q", "RR@3"] == 1.0
 
 
@@ -528,12 +594,16 @@ def test_reciprocal_rank_is_0_until_the_first_relevant(k, expected):
     assert value(mrr, ["A", "B"], "xAyB", k) == expected
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 1 / 2), (3, 1 / 3), (4, 2 / 4), (8, 2 / 8)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 0.0), (2, 1 / 2), (3, 1 / 3), (4, 2 / 4), (8, 2 / 8)]
+)
 def test_precision_divides_by_k(k, expected):
     assert value(precision, ["A", "B"], "xAyB", k) == expected
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 1 / 3), (3, 1 / 3), (4, 2 / 3), (8, 2 / 3)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 0.0), (2, 1 / 3), (3, 1 / 3), (4, 2 / 3), (8, 2 / 3)]
+)
 def test_recall_divides_by_the_relevant_of_the_corpus(k, expected):
     assert value(recall, ["A", "B", "C"], "xAyB", k) == expected
 
@@ -553,6 +623,8 @@ def test_ndcg_of_a_k_beyond_the_ranking_uses_the_ideal_at_k():
     assert value(ndcg, ["A", "B"], "A", 10) == pytest.approx(1 / (1 + 1 / np.log2(3)), abs=1e-15)
 
 
-@pytest.mark.parametrize("function", [hit_rate, mrr, precision, recall], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [hit_rate, mrr, precision, recall], ids=lambda function: function.__name__
+)
 def test_grades_count_only_as_relevant_or_not(function):
     assert value(function, {"A": 3, "B": 0.5}, "xBA", 3) == value(function, ["A", "B"], "xBA", 3)

@@ -12,7 +12,9 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-OF_A_MACHINE = re.compile(r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|Warning|it/s|s/it|/batch")
+OF_A_MACHINE = re.compile(
+    r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|Warning|it/s|s/it|/batch"
+)
 
 
 def run(notebook, folder):
@@ -25,7 +27,9 @@ def run(notebook, folder):
         store_widget_state=False,
         coalesce_streams=True,
     )
-    client.execute(env={**os.environ, "TQDM_DISABLE": "1"})  # on a slow machine a bar would come in between
+    client.execute(
+        env={**os.environ, "TQDM_DISABLE": "1"}
+    )  # on a slow machine a bar would come in between
     return notebook
 
 

@@ -18,12 +18,32 @@ from rageval_kit import per_query
 # ---------------------------------------------------------------- trec_eval
 
 KS = (1, 2, 3, 5, 10, 30)
-TREC_NAMES = {"HitRate": "success", "RR": "recip_rank", "nDCG": "ndcg_cut", "Precision": "P", "Recall": "recall"}
-MEASURES = {f"{name}.{','.join(map(str, KS))}" for name in TREC_NAMES.values() if name != "recip_rank"} | {"recip_rank"}
+TREC_NAMES = {
+    "HitRate": "success",
+    "RR": "recip_rank",
+    "nDCG": "ndcg_cut",
+    "Precision": "P",
+    "Recall": "recall",
+}
+MEASURES = {
+    f"{name}.{','.join(map(str, KS))}" for name in TREC_NAMES.values() if name != "recip_rank"
+} | {"recip_rank"}
 
 # Ids whose order as texts differs from their order as numbers, from the order of creation and from an
 # order that ignores case; trec_eval compares UTF-8 bytes, which is the order of code points.
-DOC_IDS = [*(f"d{i}" for i in range(1, 31)), "D1", "a b", "é", "문서1", "문서10", "문서2", "가", "z", "#1", "~"]
+DOC_IDS = [
+    *(f"d{i}" for i in range(1, 31)),
+    "D1",
+    "a b",
+    "é",
+    "문서1",
+    "문서10",
+    "문서2",
+    "가",
+    "z",
+    "#1",
+    "~",
+]
 
 # trec_eval holds a score as a 32-bit float: 1.0 and 1.0 + 1e-12 are a tie there (tried) and none in
 # the kit, which keeps 64 bits. Multiples of 1/8 up to a few hundred are exact in both.
@@ -61,14 +81,18 @@ def trec_eval(grades, run):
     """The values of every query, in the order of per_query's columns. A query that trec_eval drops scores 0."""
     found = pytrec_eval.RelevanceEvaluator(grades, MEASURES).evaluate(run)
     nothing = [0.0] * len(TREC_NAMES) * len(KS)
-    return {query_id: trec_row(found[query_id]) if query_id in found else nothing for query_id in grades}
+    return {
+        query_id: trec_row(found[query_id]) if query_id in found else nothing for query_id in grades
+    }
 
 
 def trec_row(values):
     row = []
     for name, trec_name in TREC_NAMES.items():
         if name == "RR":  # trec_eval looks at the whole ranking: cut at k here
-            row += [values["recip_rank"] if values["recip_rank"] * k > 1 - 1e-9 else 0.0 for k in KS]
+            row += [
+                values["recip_rank"] if values["recip_rank"] * k > 1 - 1e-9 else 0.0 for k in KS
+            ]
         else:
             row += [values[f"{trec_name}_{k}"] for k in KS]
     return row
@@ -86,11 +110,18 @@ def in_trec_order(scores):
 
 
 def as_lists(run, rng):
-    return {query_id: [{"doc_id": doc_id} for doc_id in in_trec_order(scores)] for query_id, scores in run.items()}
+    return {
+        query_id: [{"doc_id": doc_id} for doc_id in in_trec_order(scores)]
+        for query_id, scores in run.items()
+    }
 
 
 def as_score_table(run, rng):
-    rows = [(query_id, doc_id, score) for query_id, scores in run.items() for doc_id, score in scores.items()]
+    rows = [
+        (query_id, doc_id, score)
+        for query_id, scores in run.items()
+        for doc_id, score in scores.items()
+    ]
     return maybe_shuffled(rows, "score", rng)
 
 
@@ -110,13 +141,20 @@ def maybe_shuffled(rows, order_by, rng):
     return table.astype({order_by: float})  # an empty table has no numbers to tell the type from
 
 
-@pytest.fixture(scope="module", params=[as_lists, as_score_table, as_rank_table], ids=["lists", "by score", "by rank"])
+@pytest.fixture(
+    scope="module",
+    params=[as_lists, as_score_table, as_rank_table],
+    ids=["lists", "by score", "by rank"],
+)
 def compared(request, cases):
     """Every query's values of the kit and of trec_eval, a row a query: shape (queries, metrics, ks)."""
     ours, theirs = [], []
     rng = random.Random(7)
     for case in cases:
-        all_qa = [{"query_id": query_id, "relevant_doc_ids": grades} for query_id, grades in case.grades.items()]
+        all_qa = [
+            {"query_id": query_id, "relevant_doc_ids": grades}
+            for query_id, grades in case.grades.items()
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # queries without results are many here, and named
             table = per_query(all_qa, request.param(case.run, rng), ks=KS, no_relevant="zero")
@@ -157,7 +195,8 @@ def test_the_datasets_hold_every_kind_of_case(cases):
             count["k within depth"] += bool(scores) and len(scores) >= max(KS)
             count["more relevant than k"] += sum(grade > 0 for grade in grades.values()) > 3
             count["a relevant document in a tie"] += bool(scores) and any(
-                grades.get(doc_id, 0) > 0 and Counter(scores.values())[score] > 1 for doc_id, score in scores.items()
+                grades.get(doc_id, 0) > 0 and Counter(scores.values())[score] > 1
+                for doc_id, score in scores.items()
             )
     assert len(count) == 11
     assert min(count.values()) >= 150, count
@@ -175,15 +214,22 @@ EVERY_K = tuple(range(1, 16))
 NAMES = ("HitRate", "RR", "nDCG", "Precision", "Recall")
 PROPERTY = settings(max_examples=50, deadline=None, derandomize=True, database=None)
 
-gradings = st.dictionaries(st.sampled_from(ALPHABET), st.sampled_from([-1, 0, 0.5, 1, 2, 3]), max_size=8)
+gradings = st.dictionaries(
+    st.sampled_from(ALPHABET), st.sampled_from([-1, 0, 0.5, 1, 2, 3]), max_size=8
+)
 rankings = st.lists(st.sampled_from(ALPHABET), unique=True, max_size=12)
 datasets = st.lists(st.tuples(gradings, rankings), min_size=1, max_size=4)
 
 
 def scored(dataset, **policies):
     """The values of a dataset given as a list of (grades, ranking): query_ids q0, q1, ..."""
-    all_qa = [{"query_id": f"q{i}", "relevant_doc_ids": grades} for i, (grades, _) in enumerate(dataset)]
-    results = {f"q{i}": [{"doc_id": doc_id} for doc_id in ranking] for i, (_, ranking) in enumerate(dataset)}
+    all_qa = [
+        {"query_id": f"q{i}", "relevant_doc_ids": grades} for i, (grades, _) in enumerate(dataset)
+    ]
+    results = {
+        f"q{i}": [{"doc_id": doc_id} for doc_id in ranking]
+        for i, (_, ranking) in enumerate(dataset)
+    }
     return per_query(all_qa, results, ks=EVERY_K, **policies)
 
 
@@ -215,7 +261,10 @@ def in_a_loop(grades, ranking, k):
 
 
 def looped(dataset, metric):
-    return [[in_a_loop(grades, ranking, k)[NAMES.index(metric)] for k in EVERY_K] for grades, ranking in dataset]
+    return [
+        [in_a_loop(grades, ranking, k)[NAMES.index(metric)] for k in EVERY_K]
+        for grades, ranking in dataset
+    ]
 
 
 @pytest.mark.parametrize("name", ["HitRate", "RR", "Precision", "Recall"])
@@ -229,7 +278,9 @@ def test_metric_is_exactly_that_of_a_plain_loop(name, dataset):
 @given(dataset=datasets)
 def test_ndcg_is_that_of_a_plain_loop(dataset):
     # Not to the last bit: the log2 of numpy and that of the C library may round apart on some machines.
-    np.testing.assert_allclose(of_metric(scored(dataset), "nDCG"), looped(dataset, "nDCG"), rtol=1e-14, atol=0)
+    np.testing.assert_allclose(
+        of_metric(scored(dataset), "nDCG"), looped(dataset, "nDCG"), rtol=1e-14, atol=0
+    )
 
 
 @PROPERTY
@@ -241,14 +292,26 @@ def test_every_value_is_from_0_to_1(dataset, no_relevant):
 
 
 @PROPERTY
-@given(dataset=st.lists(st.tuples(gradings, st.lists(st.sampled_from(ALPHABET), max_size=15)), min_size=1, max_size=3))
+@given(
+    dataset=st.lists(
+        st.tuples(gradings, st.lists(st.sampled_from(ALPHABET), max_size=15)),
+        min_size=1,
+        max_size=3,
+    )
+)
 def test_every_value_is_from_0_to_1_when_repeats_are_folded(dataset):
     values = scored(dataset, no_relevant="zero", duplicates="unique").to_numpy()
     assert ((values >= 0) & (values <= 1)).all()
 
 
 @PROPERTY
-@given(dataset=st.lists(st.tuples(gradings, st.lists(st.sampled_from(ALPHABET), max_size=15)), min_size=1, max_size=3))
+@given(
+    dataset=st.lists(
+        st.tuples(gradings, st.lists(st.sampled_from(ALPHABET), max_size=15)),
+        min_size=1,
+        max_size=3,
+    )
+)
 def test_folding_equals_taking_the_repeats_out_beforehand(dataset):
     without = [(grades, list(dict.fromkeys(ranking))) for grades, ranking in dataset]
     np.testing.assert_array_equal(scored(dataset, duplicates="unique"), scored(without))
@@ -280,7 +343,8 @@ def test_hit_rate_is_1_exactly_where_recall_is_above_0(dataset):
 def test_renaming_the_documents_changes_nothing(dataset, names):
     new = dict(zip(ALPHABET, names, strict=True))
     renamed = [
-        ({new[d]: grade for d, grade in grades.items()}, [new[d] for d in ranking]) for grades, ranking in dataset
+        ({new[d]: grade for d, grade in grades.items()}, [new[d] for d in ranking])
+        for grades, ranking in dataset
     ]
     pd.testing.assert_frame_equal(scored(renamed), scored(dataset), check_exact=True)
 
@@ -296,7 +360,10 @@ def test_permuting_the_queries_changes_nothing_but_the_order_of_rows(dataset, da
 @PROPERTY
 @given(dataset=datasets, data=st.data())
 def test_the_order_of_the_judgements_changes_nothing(dataset, data):
-    shuffled = [(dict(data.draw(st.permutations(list(grades.items())))), ranking) for grades, ranking in dataset]
+    shuffled = [
+        (dict(data.draw(st.permutations(list(grades.items())))), ranking)
+        for grades, ranking in dataset
+    ]
     pd.testing.assert_frame_equal(scored(shuffled), scored(dataset), check_exact=True)
 
 
@@ -321,11 +388,15 @@ def test_a_perfect_ranking_has_an_ndcg_of_1_at_every_k(grades, rest):
 @given(grades=gradings, ranking=rankings)
 def test_unjudged_hits_at_the_end_change_nothing(grades, ranking):
     longer = [*ranking, *(f"unjudged {i}" for i in range(20))]
-    pd.testing.assert_frame_equal(scored([(grades, longer)]), scored([(grades, ranking)]), check_exact=True)
+    pd.testing.assert_frame_equal(
+        scored([(grades, longer)]), scored([(grades, ranking)]), check_exact=True
+    )
 
 
 @PROPERTY
 @given(grades=gradings, ranking=rankings, factor=st.sampled_from([2, 4, 0.5]))
 def test_scaling_all_grades_changes_nothing(grades, ranking, factor):
     scaled = {doc_id: grade * factor for doc_id, grade in grades.items()}
-    pd.testing.assert_frame_equal(scored([(scaled, ranking)]), scored([(grades, ranking)]), check_exact=True)
+    pd.testing.assert_frame_equal(
+        scored([(scaled, ranking)]), scored([(grades, ranking)]), check_exact=True
+    )

@@ -12,7 +12,16 @@ import pandas as pd
 import pytest
 import pytrec_eval
 
-from rageval_kit import Results, caption, check_results, evaluate, mrr, ndcg, per_query, validate_dataset
+from rageval_kit import (
+    Results,
+    caption,
+    check_results,
+    evaluate,
+    mrr,
+    ndcg,
+    per_query,
+    validate_dataset,
+)
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -27,7 +36,9 @@ def query(relevant, query_id="q1"):
 
 def cell(metric, relevant, ranking, **policies):
     """The one number of one query, such as that of AP@3."""
-    return per_query([query(relevant)], {"q1": hits(*ranking)}, metrics=[metric], **policies).iloc[0, 0]
+    return per_query([query(relevant)], {"q1": hits(*ranking)}, metrics=[metric], **policies).iloc[
+        0, 0
+    ]
 
 
 def mean(metric, all_qa, results, **options):
@@ -38,7 +49,12 @@ def mean(metric, all_qa, results, **options):
 # ---------------------------------------------------------------- nine documents, four queries
 
 CORPUS = [f"D{i}" for i in range(1, 10)]
-ALL_QA = [query(["D1", "D2", "D3"], "q1"), query(["D4"], "q2"), query(["D5", "D6"], "q3"), query([], "q4")]
+ALL_QA = [
+    query(["D1", "D2", "D3"], "q1"),
+    query(["D4"], "q2"),
+    query(["D5", "D6"], "q3"),
+    query([], "q4"),
+]
 RESULTS = {
     "q1": hits("D7", "D1", "D8", "D2", "D3"),
     "q2": hits("D8", "D7", "D4", "D9", "D1"),
@@ -80,7 +96,10 @@ def test_first_relevant_rank_is_1_over_the_reciprocal_rank(k, query_id):
 
 @pytest.mark.parametrize(("query_id", "expected"), [("q1", 1), ("q2", 1), ("q3", 0)])
 def test_relevant_hits_in_the_first_3(query_id, expected):
-    assert per_query(ALL_QA, RESULTS, metrics=["Precision@3"]).loc[query_id, "Precision@3"] == expected / 3
+    assert (
+        per_query(ALL_QA, RESULTS, metrics=["Precision@3"]).loc[query_id, "Precision@3"]
+        == expected / 3
+    )
 
 
 @pytest.mark.parametrize("k", [3, 5])
@@ -97,7 +116,10 @@ def test_mean_recall(k):
 
 @pytest.mark.parametrize("k", [3, 5])
 def test_pooled_recall(k):
-    assert round(mean(f"Recall@{k}", ALL_QA, RESULTS, average="pooled"), 6) == AVERAGES[k]["pooled_recall"]
+    assert (
+        round(mean(f"Recall@{k}", ALL_QA, RESULTS, average="pooled"), 6)
+        == AVERAGES[k]["pooled_recall"]
+    )
 
 
 @pytest.mark.parametrize("k", [3, 5])
@@ -123,7 +145,8 @@ def test_an_empty_ranking_is_evaluated():
 
 @averages
 @pytest.mark.parametrize(
-    "metric", ["HitRate@3", "MRR@3", "nDCG@3", "Precision@3", "Recall@3", "MAP@3", "R-precision", "F1"]
+    "metric",
+    ["HitRate@3", "MRR@3", "nDCG@3", "Precision@3", "Recall@3", "MAP@3", "R-precision", "F1"],
 )
 def test_the_average_of_none_is_nan(metric, average):
     assert math.isnan(mean(metric, *ALL_EXCLUDED, average=average, ks=3))
@@ -155,11 +178,16 @@ def test_the_same_document_twice_in_a_ranking_is_rejected():
 @pytest.mark.parametrize(("duplicates", "expected"), [("unique", 1.0), ("position", 2.0)])
 def test_the_same_document_twice_is_taken_when_asked_for(duplicates, expected):
     repeated = RESULTS | {"q2": hits("D4", "D8", "D4")}
-    assert per_query(ALL_QA, repeated, metrics=["Recall@3"], duplicates=duplicates).loc["q2"].item() == expected
+    assert (
+        per_query(ALL_QA, repeated, metrics=["Recall@3"], duplicates=duplicates).loc["q2"].item()
+        == expected
+    )
 
 
 def test_a_relevant_document_that_is_not_in_the_corpus_is_rejected():
-    docs = [{"doc_id": doc_id, "title": doc_id, "content": f"text of {doc_id}"} for doc_id in CORPUS]
+    docs = [
+        {"doc_id": doc_id, "title": doc_id, "content": f"text of {doc_id}"} for doc_id in CORPUS
+    ]
     all_qa = [{"query_id": "q1", "question": "why?", "relevant_doc_ids": ["D44"]}]
     with pytest.raises(ValueError, match="q1 -> D44"):
         validate_dataset(docs, all_qa).raise_if_errors()
@@ -217,13 +245,18 @@ def test_pooled_average_written_by_hand(metric, expected):
 def test_a_query_without_relevant_document_changes_no_average(average):
     more_qa, more = [*UNEVEN_QA, query([], "q3")], UNEVEN | {"q3": hits("A", "B")}
     pd.testing.assert_frame_equal(
-        evaluate(more_qa, more, average=average), evaluate(UNEVEN_QA, UNEVEN, average=average), check_exact=True
+        evaluate(more_qa, more, average=average),
+        evaluate(UNEVEN_QA, UNEVEN, average=average),
+        check_exact=True,
     )
 
 
 @averages
 def test_judged_counts_a_query_without_relevant_document(average):
-    all_qa, results = [query(["A"], "q1"), query({"x": 0}, "q2")], {"q1": hits("y"), "q2": hits("x")}
+    all_qa, results = (
+        [query(["A"], "q1"), query({"x": 0}, "q2")],
+        {"q1": hits("y"), "q2": hits("x")},
+    )
     assert mean("Judged@1", all_qa, results, average=average) == 0.5
 
 
@@ -240,19 +273,34 @@ def test_a_pooled_average_has_no_place_for_a_made_up_value(no_relevant):
 
 
 def test_an_unknown_average_is_refused():
-    with pytest.raises(ValueError, match=r'average=\'micro\' is not known\. Choose "macro" or "pooled"'):
+    with pytest.raises(
+        ValueError, match=r'average=\'micro\' is not known\. Choose "macro" or "pooled"'
+    ):
         evaluate(ALL_QA, RESULTS, average="micro")
 
 
 # ---------------------------------------------------------------- no_relevant, for every metric
 
-BY_RELEVANCE = ["HitRate@3", "RR@3", "nDCG@3", "Precision@3", "Recall@3", "AP@3", "R-precision", "F1@3"]
+BY_RELEVANCE = [
+    "HitRate@3",
+    "RR@3",
+    "nDCG@3",
+    "Precision@3",
+    "Recall@3",
+    "AP@3",
+    "R-precision",
+    "F1@3",
+]
 
 
-@pytest.mark.parametrize(("no_relevant", "expected"), [("exclude", np.nan), ("zero", 0.0), ("one", 1.0)])
+@pytest.mark.parametrize(
+    ("no_relevant", "expected"), [("exclude", np.nan), ("zero", 0.0), ("one", 1.0)]
+)
 @pytest.mark.parametrize("metric", BY_RELEVANCE)
 @pytest.mark.parametrize("relevant", [[], {"D1": 0}, {"D1": -1, "D2": 0}], ids=repr)
-def test_no_relevant_document_gives_the_value_of_the_policy(relevant, metric, no_relevant, expected):
+def test_no_relevant_document_gives_the_value_of_the_policy(
+    relevant, metric, no_relevant, expected
+):
     np.testing.assert_equal(cell(metric, relevant, ["D1", "D2"], no_relevant=no_relevant), expected)
 
 
@@ -292,17 +340,23 @@ def test_exponential_gain_of_a_fraction():
 
 @pytest.mark.parametrize("grade", [0, -1, -5])
 def test_exponential_gain_of_what_is_not_relevant_is_0(grade):
-    assert cell("nDCG@2", {"A": grade, "B": 1}, "AB", gain="exponential") == pytest.approx(1 / math.log2(3), abs=1e-15)
+    assert cell("nDCG@2", {"A": grade, "B": 1}, "AB", gain="exponential") == pytest.approx(
+        1 / math.log2(3), abs=1e-15
+    )
 
 
-@pytest.mark.parametrize("metric", ["HitRate@3", "RR@3", "Precision@3", "Recall@3", "AP@3", "R-precision", "F1@3"])
+@pytest.mark.parametrize(
+    "metric", ["HitRate@3", "RR@3", "Precision@3", "Recall@3", "AP@3", "R-precision", "F1@3"]
+)
 def test_the_gain_concerns_no_other_metric(metric):
     relevant = {"A": 3, "B": 2, "C": 1}
     assert cell(metric, relevant, "xBA", gain="exponential") == cell(metric, relevant, "xBA")
 
 
 def test_an_unknown_gain_is_refused():
-    with pytest.raises(ValueError, match=r"gain='log' is not a policy\. Choose one of: 'linear', 'exponential'"):
+    with pytest.raises(
+        ValueError, match=r"gain='log' is not a policy\. Choose one of: 'linear', 'exponential'"
+    ):
         ndcg(ALL_QA, RESULTS, gain="log")
 
 
@@ -330,7 +384,9 @@ def test_columns_are_named_as_asked(metrics, columns):
 @pytest.mark.parametrize("metric", ["nDCG@2", "RR@2", "Recall@2", "AP@2", "F1@2"])
 def test_a_cutoff_in_the_name_is_the_cutoff_of_ks(metric):
     named = per_query(ALL_QA, RESULTS, metrics=[metric])
-    pd.testing.assert_frame_equal(named, per_query(ALL_QA, RESULTS, ks=2, metrics=[metric.split("@")[0]]))
+    pd.testing.assert_frame_equal(
+        named, per_query(ALL_QA, RESULTS, ks=2, metrics=[metric.split("@")[0]])
+    )
 
 
 def test_a_column_does_not_depend_on_deeper_ones():
@@ -355,12 +411,23 @@ def test_r_precision_stands_in_a_column_r():
 
 
 def test_r_precision_looks_deeper_than_the_cutoffs_of_the_others():
-    table = per_query([query(["A", "B", "C"])], {"q1": hits("x", "A", "B")}, ks=1, metrics=["HitRate", "R-precision"])
+    table = per_query(
+        [query(["A", "B", "C"])],
+        {"q1": hits("x", "A", "B")},
+        ks=1,
+        metrics=["HitRate", "R-precision"],
+    )
     assert table.loc["q1"].tolist() == [0.0, 2 / 3]
 
 
 def test_the_default_metrics_are_the_five():
-    assert evaluate(ALL_QA, RESULTS).index.tolist() == ["HitRate", "MRR", "nDCG", "Precision", "Recall"]
+    assert evaluate(ALL_QA, RESULTS).index.tolist() == [
+        "HitRate",
+        "MRR",
+        "nDCG",
+        "Precision",
+        "Recall",
+    ]
 
 
 SUGGESTIONS = {
@@ -385,16 +452,22 @@ SUGGESTIONS = {
 
 @pytest.mark.parametrize(("name", "suggestion"), SUGGESTIONS.items(), ids=SUGGESTIONS.keys())
 def test_an_unknown_name_is_refused_with_a_suggestion(name, suggestion):
-    with pytest.raises(ValueError, match=f"No metric is called {name!r}. Did you mean {re.escape(suggestion)}\\?"):
+    with pytest.raises(
+        ValueError, match=f"No metric is called {name!r}. Did you mean {re.escape(suggestion)}\\?"
+    ):
         per_query(ALL_QA, RESULTS, metrics=[name])
 
 
 def test_a_name_like_no_other_is_refused_with_all_names():
-    with pytest.raises(ValueError, match=r"No metric is called 'xyz'\. There are: HitRate, RR, nDCG, .*Unique\.$"):
+    with pytest.raises(
+        ValueError, match=r"No metric is called 'xyz'\. There are: HitRate, RR, nDCG, .*Unique\.$"
+    ):
         per_query(ALL_QA, RESULTS, metrics=["xyz"])
 
 
-@pytest.mark.parametrize("name", ["nDCG@", "nDCG@x", "nDCG@-1", "nDCG@1.5", "nDCG@0", "MRR@", "R-precision@x"])
+@pytest.mark.parametrize(
+    "name", ["nDCG@", "nDCG@x", "nDCG@-1", "nDCG@1.5", "nDCG@0", "MRR@", "R-precision@x"]
+)
 def test_a_cutoff_that_is_not_a_positive_integer_is_refused(name):
     with pytest.raises(ValueError, match=f"{name}.* positive integer"):
         per_query(ALL_QA, RESULTS, metrics=[name])
@@ -442,7 +515,9 @@ def test_a_function_of_the_users_own_follows_the_policy():
 
 def test_a_function_of_the_users_own_is_averaged():
     expected = np.mean([4 / 6, 1 / 2, 2 / 4])
-    assert evaluate(ALL_QA, RESULTS, ks=5, metrics=[early_share]).loc["early_share", 5] == pytest.approx(expected)
+    assert evaluate(ALL_QA, RESULTS, ks=5, metrics=[early_share]).loc[
+        "early_share", 5
+    ] == pytest.approx(expected)
 
 
 def test_a_function_of_the_users_own_is_pooled():
@@ -500,14 +575,18 @@ def test_a_function_that_returns_something_else_is_told_what_is_wanted(formula):
 
 
 @pytest.mark.parametrize(
-    ("k", "expected"), [(1, 0), (2, 1 / 2), (3, 1 / 2), (4, 1 / 2 + 2 / 4), (9, 1 / 2 + 2 / 4)], ids=lambda v: f"{v:g}"
+    ("k", "expected"),
+    [(1, 0), (2, 1 / 2), (3, 1 / 2), (4, 1 / 2 + 2 / 4), (9, 1 / 2 + 2 / 4)],
+    ids=lambda v: f"{v:g}",
 )
 def test_average_precision_divides_by_all_relevant_documents(k, expected):
     assert cell(f"AP@{k}", ["A", "B", "C"], "xAyB") == pytest.approx(expected / 3, abs=1e-15)
 
 
 def test_average_precision_of_one_of_three_found_at_rank_1():
-    assert cell("AP@10", ["A", "B", "C"], "A") == pytest.approx(1 / 3, abs=1e-15)  # 1.0 where it divides by the found
+    assert cell("AP@10", ["A", "B", "C"], "A") == pytest.approx(
+        1 / 3, abs=1e-15
+    )  # 1.0 where it divides by the found
 
 
 def test_average_precision_of_a_perfect_ranking_cut_short():
@@ -516,9 +595,18 @@ def test_average_precision_of_a_perfect_ranking_cut_short():
 
 @pytest.mark.parametrize(
     ("relevant", "ranking", "expected"),
-    [("A", "A", 1), ("A", "xA", 0), ("AB", "xAB", 1 / 2), ("ABC", "AxByC", 2 / 3), ("ABC", "A", 1 / 3), ("AB", "", 0)],
+    [
+        ("A", "A", 1),
+        ("A", "xA", 0),
+        ("AB", "xAB", 1 / 2),
+        ("ABC", "AxByC", 2 / 3),
+        ("ABC", "A", 1 / 3),
+        ("AB", "", 0),
+    ],
 )
-def test_r_precision_is_the_precision_at_the_number_of_relevant_documents(relevant, ranking, expected):
+def test_r_precision_is_the_precision_at_the_number_of_relevant_documents(
+    relevant, ranking, expected
+):
     assert cell("R-precision", list(relevant), ranking) == expected
 
 
@@ -527,7 +615,9 @@ def test_f1_written_by_hand(k, expected):
     assert cell(f"F1@{k}", ["A", "B", "C"], "xAyB") == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize(("k", "expected"), [(1, 1), (2, 1 / 2), (3, 2 / 3), (4, 3 / 4), (9, 3 / 4)])
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1), (2, 1 / 2), (3, 2 / 3), (4, 3 / 4), (9, 3 / 4)]
+)
 def test_judged_divides_by_what_came_back(k, expected):
     assert cell(f"Judged@{k}", {"A": 2, "B": 0, "C": -1, "D": 1}, "AxBC") == expected
 
@@ -541,20 +631,28 @@ def test_unique_counts_different_documents(k, expected):
     assert cell(f"Unique@{k}", ["A"], "AxyB") == expected
 
 
-@pytest.mark.parametrize(("duplicates", "expected"), [("position", [1, 1, 2, 2]), ("unique", [1, 2, 2, 2])])
+@pytest.mark.parametrize(
+    ("duplicates", "expected"), [("position", [1, 1, 2, 2]), ("unique", [1, 2, 2, 2])]
+)
 def test_unique_of_repeats(duplicates, expected):
     results = {"q1": hits(*"AAxA")}
-    table = per_query([query(["A"])], results, ks=(1, 2, 3, 4), metrics=["Unique"], duplicates=duplicates)
+    table = per_query(
+        [query(["A"])], results, ks=(1, 2, 3, 4), metrics=["Unique"], duplicates=duplicates
+    )
     assert table.loc["q1"].tolist() == expected
 
 
-@pytest.mark.parametrize(("metric", "expected"), [("AP@3", 1 / 2), ("R-precision", 1.0), ("F1@3", 2 * 1 / 4)])
+@pytest.mark.parametrize(
+    ("metric", "expected"), [("AP@3", 1 / 2), ("R-precision", 1.0), ("F1@3", 2 * 1 / 4)]
+)
 def test_repeats_that_are_folded_count_once(metric, expected):
     relevant = ["A", "B"] if metric == "AP@3" else ["A"]
     assert cell(metric, relevant, "AAA", duplicates="unique") == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.parametrize(("metric", "expected"), [("AP@3", 3.0), ("F1@3", 6 / 4), ("Judged@3", 1.0)])
+@pytest.mark.parametrize(
+    ("metric", "expected"), [("AP@3", 3.0), ("F1@3", 6 / 4), ("Judged@3", 1.0)]
+)
 def test_repeats_that_count_in_every_slot_inflate(metric, expected):
     assert cell(metric, ["A"], "AAA", duplicates="position") == expected
 
@@ -563,7 +661,9 @@ def test_repeats_that_count_in_every_slot_inflate(metric, expected):
 
 KS = (1, 2, 3, 5, 10, 20)
 N_CASES = 400
-MEASURES = {f"{name}.{','.join(map(str, KS))}" for name in ("map_cut", "P", "recall", "ndcg_cut")} | {"Rprec", "map"}
+MEASURES = {
+    f"{name}.{','.join(map(str, KS))}" for name in ("map_cut", "P", "recall", "ndcg_cut")
+} | {"Rprec", "map"}
 
 
 def random_case(rng):
@@ -573,15 +673,23 @@ def random_case(rng):
     scores = rng.choice([[step / 8 for step in range(200)], [0.5, 1.0, 2.0]])
     qrels, run = {}, {}
     for query_id in (f"q{i}" for i in range(rng.randint(1, 4))):
-        qrels[query_id] = {doc_id: rng.choice(grades) for doc_id in rng.sample(docs, rng.randint(1, 12))}
-        run[query_id] = {doc_id: rng.choice(scores) for doc_id in rng.sample(docs, rng.choice([0, 3, 12, 25]))}
+        qrels[query_id] = {
+            doc_id: rng.choice(grades) for doc_id in rng.sample(docs, rng.randint(1, 12))
+        }
+        run[query_id] = {
+            doc_id: rng.choice(scores) for doc_id in rng.sample(docs, rng.choice([0, 3, 12, 25]))
+        }
         if rng.random() < 0.1:
             del run[query_id]
     return qrels, run
 
 
 def as_table(run):
-    rows = [(query_id, doc_id, score) for query_id, scores in run.items() for doc_id, score in scores.items()]
+    rows = [
+        (query_id, doc_id, score)
+        for query_id, scores in run.items()
+        for doc_id, score in scores.items()
+    ]
     return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"]).astype({"score": float})
 
 
@@ -599,11 +707,16 @@ def compared_with_trec_eval(cases, metrics, trec_names, transform=int, **policie
     """Every query's values of the kit and of trec_eval, a row a query; what trec_eval drops scores 0."""
     ours, theirs = [], []
     for qrels, run in cases:
-        changed = {query_id: {d: transform(g) for d, g in grades.items()} for query_id, grades in qrels.items()}
+        changed = {
+            query_id: {d: transform(g) for d, g in grades.items()}
+            for query_id, grades in qrels.items()
+        }
         expected = pytrec_eval.RelevanceEvaluator(changed, MEASURES).evaluate(run)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # missing queries are named, and many here
-            table = per_query(as_qa(qrels), as_table(run), KS, metrics, no_relevant="zero", **policies)
+            table = per_query(
+                as_qa(qrels), as_table(run), KS, metrics, no_relevant="zero", **policies
+            )
         ours.append(table.to_numpy())
         theirs += [[expected.get(q, {}).get(name, 0.0) for name in trec_names] for q in table.index]
     return np.concatenate(ours), np.array(theirs)
@@ -614,7 +727,9 @@ def beyond_the_five(cases):
     """The kit's AP, F1 and R-precision, and trec_eval's map_cut, P, recall and Rprec."""
     names = [f"{name}_{k}" for name in ("map_cut", "P", "recall") for k in KS]
     ours, theirs = compared_with_trec_eval(cases, ["AP", "F1", "R-precision"], [*names, "Rprec"])
-    return np.split(ours, [len(KS), 2 * len(KS)], axis=1), np.split(theirs, [len(KS), 2 * len(KS), 3 * len(KS)], axis=1)
+    return np.split(ours, [len(KS), 2 * len(KS)], axis=1), np.split(
+        theirs, [len(KS), 2 * len(KS), 3 * len(KS)], axis=1
+    )
 
 
 def test_average_precision_is_trec_evals_map_cut(beyond_the_five):
@@ -660,8 +775,15 @@ def without_ties(run):
 
     Empty rankings are left out, on which it divides by 0.
     """
-    ordered = {q: sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id)) for q, scores in run.items() if scores}
-    return {q: {doc_id: float(place) for place, doc_id in enumerate(docs)} for q, docs in ordered.items()}
+    ordered = {
+        q: sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id))
+        for q, scores in run.items()
+        if scores
+    }
+    return {
+        q: {doc_id: float(place) for place, doc_id in enumerate(docs)}
+        for q, docs in ordered.items()
+    }
 
 
 def test_judged_is_that_of_ir_measures(cases):
@@ -672,9 +794,12 @@ def test_judged_is_that_of_ir_measures(cases):
             warnings.simplefilter("ignore")  # missing queries are named
             table = per_query(as_qa(qrels), as_table(run), KS, ["Judged"])
         values = {
-            (m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, without_ties(run))
+            (m.query_id, str(m.measure)): m.value
+            for m in ir_measures.iter_calc(measures, qrels, without_ties(run))
         }
-        theirs = [[values.get((query_id, column), 0.0) for column in table] for query_id in table.index]
+        theirs = [
+            [values.get((query_id, column), 0.0) for column in table] for query_id in table.index
+        ]
         np.testing.assert_allclose(table.to_numpy(), theirs, rtol=0, atol=1e-12)
 
 
@@ -684,7 +809,9 @@ def test_judged_is_counted_by_hand(cases):
             warnings.simplefilter("ignore")
             table = per_query(as_qa(qrels), as_table(run), 3, ["Judged"])
         for query_id, value in table["Judged@3"].items():
-            found = sorted(run.get(query_id, {}).items(), key=lambda hit: (hit[1], hit[0]), reverse=True)[:3]
+            found = sorted(
+                run.get(query_id, {}).items(), key=lambda hit: (hit[1], hit[0]), reverse=True
+            )[:3]
             judged = sum(doc_id in qrels[query_id] for doc_id, _ in found)
             assert value == (judged / len(found) if found else 0.0)
 
@@ -717,7 +844,9 @@ def test_caption_of_each_policy(policies, expected):
 
 
 def test_caption_where_queries_without_relevant_documents_are_refused():
-    assert caption(evaluate(ALL_QA[:3], {q: RESULTS[q] for q in ("q1", "q2", "q3")}, no_relevant="error")) == (
+    assert caption(
+        evaluate(ALL_QA[:3], {q: RESULTS[q] for q in ("q1", "q2", "q3")}, no_relevant="error")
+    ) == (
         "Macro average over 3 queries; 0 refused (no relevant document); a repeated document is refused; linear gain."
     )
 
@@ -747,7 +876,9 @@ def test_caption_of_a_rounded_table_is_the_same():
     assert caption(summary.round(3)) == caption(summary)
 
 
-@pytest.mark.parametrize("table", [pd.DataFrame(), pd.DataFrame({3: [0.5]}, index=["MRR"])], ids=["empty", "other"])
+@pytest.mark.parametrize(
+    "table", [pd.DataFrame(), pd.DataFrame({3: [0.5]}, index=["MRR"])], ids=["empty", "other"]
+)
 def test_caption_of_a_table_that_lost_its_attrs_is_refused(table):
     with pytest.raises(ValueError, match="no attrs of the kit"):
         caption(table)
@@ -756,13 +887,24 @@ def test_caption_of_a_table_that_lost_its_attrs_is_refused(table):
 @pytest.mark.parametrize("function", [per_query, evaluate])
 @pytest.mark.parametrize(
     ("policies", "evaluated", "excluded"),
-    [({}, 3, 1), ({"no_relevant": "zero"}, 4, 0), ({"no_relevant": "one"}, 4, 0), ({"duplicates": "unique"}, 3, 1)],
+    [
+        ({}, 3, 1),
+        ({"no_relevant": "zero"}, 4, 0),
+        ({"no_relevant": "one"}, 4, 0),
+        ({"duplicates": "unique"}, 3, 1),
+    ],
     ids=str,
 )
 def test_attrs_hold_policies_and_counts(function, policies, evaluated, excluded):
     attrs = function(ALL_QA, RESULTS, **policies).attrs
     decided = {"no_relevant": "exclude", "duplicates": "error", "gain": "linear"} | policies
-    expected = {**decided, "evaluated": evaluated, "excluded": excluded, "without_relevant": 1, "index": None}
+    expected = {
+        **decided,
+        "evaluated": evaluated,
+        "excluded": excluded,
+        "without_relevant": 1,
+        "index": None,
+    }
     assert {name: attrs[name] for name in expected} == expected
 
 
@@ -773,7 +915,11 @@ def test_attrs_hold_the_average(average):
 
 def test_attrs_are_the_same_for_a_table_of_results():
     table = pd.DataFrame(
-        [(q, hit["doc_id"], rank) for q, ranking in RESULTS.items() for rank, hit in enumerate(ranking, start=1)],
+        [
+            (q, hit["doc_id"], rank)
+            for q, ranking in RESULTS.items()
+            for rank, hit in enumerate(ranking, start=1)
+        ],
         columns=["query_id", "doc_id", "rank"],
     )
     assert evaluate(ALL_QA, table).attrs == evaluate(ALL_QA, RESULTS).attrs

@@ -12,14 +12,21 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_python_examples_print_what_they_show(monkeypatch):
     monkeypatch.chdir(ROOT)
-    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    results = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert results.attempted > 5
     assert results.failed == 0
 
 
 def test_main_command_prints_the_lines_that_are_shown():
     printed = subprocess.run(
-        [sys.executable, "-m", "rageval_kit"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True
+        [sys.executable, "-m", "rageval_kit"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
     ).stdout
     shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1)
     for line in filter(str.strip, shown.splitlines()):
@@ -30,7 +37,10 @@ def test_windows_twins_say_the_same_as_the_commands():
     for end in ("python -m rageval_kit", "python -m pytest"):
         unix = re.search(rf"^python3 .*{re.escape(end)}$", README, re.MULTILINE).group(0)
         windows = re.search(rf"^py .*{re.escape(end)}$", README, re.MULTILINE).group(0)
-        assert unix.replace("python3", "py").replace(" &&", ";").replace("/bin/", "\\Scripts\\") == windows
+        assert (
+            unix.replace("python3", "py").replace(" &&", ";").replace("/bin/", "\\Scripts\\")
+            == windows
+        )
 
 
 def test_every_notebook_is_in_the_table():

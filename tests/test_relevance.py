@@ -12,7 +12,17 @@ import pandas as pd
 import pytest
 from langchain_core.documents import Document
 
-from rageval_kit import Results, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall, relevance_matrix
+from rageval_kit import (
+    Results,
+    evaluate,
+    hit_rate,
+    mrr,
+    ndcg,
+    per_query,
+    precision,
+    recall,
+    relevance_matrix,
+)
 
 EVERY = [hit_rate, mrr, ndcg, precision, recall, per_query, evaluate]
 
@@ -82,7 +92,10 @@ def test_ranks_count_from_1():
 
 
 def test_hits_are_the_cells_above_0():
-    assert relevance_matrix(QA, RESULTS, k=3).hits.tolist() == [[True, False, True], [False, True, False]]
+    assert relevance_matrix(QA, RESULTS, k=3).hits.tolist() == [
+        [True, False, True],
+        [False, True, False],
+    ]
 
 
 def test_policies_are_kept_with_the_matrix():
@@ -120,7 +133,9 @@ def test_a_grade_of_0_or_less_is_a_gain_of_0(grade):
 
 @pytest.mark.parametrize("grade", [0, -1, -2.5])
 def test_a_grade_of_0_or_less_is_not_counted_as_relevant(grade):
-    assert relevance_matrix([query({"A": grade, "B": 2})], {"q1": hits("A")}, k=1).n_relevant.tolist() == [1]
+    assert relevance_matrix(
+        [query({"A": grade, "B": 2})], {"q1": hits("A")}, k=1
+    ).n_relevant.tolist() == [1]
 
 
 @pytest.mark.parametrize("grade", [0, -1, -2.5])
@@ -135,12 +150,16 @@ def test_a_query_with_grades_of_0_or_less_only_has_no_relevant_document(grade):
 
 @pytest.mark.parametrize("grade", [True, "1", None, float("nan"), float("inf")], ids=repr)
 def test_a_grade_that_is_not_a_finite_number_is_refused(grade):
-    with pytest.raises(ValueError, match="q1: relevant_doc_ids, 'A': the grade must be a finite number"):
+    with pytest.raises(
+        ValueError, match="q1: relevant_doc_ids, 'A': the grade must be a finite number"
+    ):
         gains([query({"A": grade})], {"q1": hits("A")})
 
 
 def test_numpy_grades_are_taken():
-    assert gains([query({"A": np.int64(2), "B": np.float32(0.5)})], {"q1": hits("A", "B")}, k=2) == [[2, 0.5]]
+    assert gains(
+        [query({"A": np.int64(2), "B": np.float32(0.5)})], {"q1": hits("A", "B")}, k=2
+    ) == [[2, 0.5]]
 
 
 # ---------------------------------------------------------------- the ideal
@@ -159,11 +178,17 @@ def test_ideal_is_filled_up_with_0():
 
 
 def test_ideal_is_over_documents_that_were_not_found():
-    assert relevance_matrix([query(["A", "B", "C"])], {"q1": hits("A")}, k=3).ideal.tolist() == [[1, 1, 1]]
+    assert relevance_matrix([query(["A", "B", "C"])], {"q1": hits("A")}, k=3).ideal.tolist() == [
+        [1, 1, 1]
+    ]
 
 
 def test_ideal_of_a_query_without_relevant_documents_is_0():
-    assert ideal([query(["A"], "q1"), query([], "q2"), query(["B"], "q3")], k=2) == [[1, 0], [0, 0], [1, 0]]
+    assert ideal([query(["A"], "q1"), query([], "q2"), query(["B"], "q3")], k=2) == [
+        [1, 0],
+        [0, 0],
+        [1, 0],
+    ]
 
 
 def test_ideal_of_each_query_is_its_own():
@@ -171,7 +196,9 @@ def test_ideal_of_each_query_is_its_own():
 
 
 def test_ideal_of_interleaved_qrels_is_its_own():
-    qrels = pd.DataFrame({"query_id": ["q1", "q2", "q1"], "doc_id": ["A", "A", "B"], "relevance": [1, 5, 2]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q1", "q2", "q1"], "doc_id": ["A", "A", "B"], "relevance": [1, 5, 2]}
+    )
     assert relevance_matrix(qrels, {"q1": [], "q2": []}, k=2).ideal.tolist() == [[2, 1], [5, 0]]
 
 
@@ -181,21 +208,27 @@ UNANSWERABLE = [query(["A"], "q1"), query([], "q2"), query({"B": 0}, "q3")]
 OF_UNANSWERABLE = {"q1": hits("A"), "q2": hits("A"), "q3": hits("B")}
 
 
-@pytest.mark.parametrize(("no_relevant", "expected"), [("exclude", np.nan), ("zero", 0.0), ("one", 1.0)])
+@pytest.mark.parametrize(
+    ("no_relevant", "expected"), [("exclude", np.nan), ("zero", 0.0), ("one", 1.0)]
+)
 def test_no_relevant_gives_the_value_of_the_policy(no_relevant, expected):
     values = hit_rate(UNANSWERABLE, OF_UNANSWERABLE, ks=1, no_relevant=no_relevant)["HitRate@1"]
     np.testing.assert_array_equal(values, [1.0, expected, expected])
 
 
-@pytest.mark.parametrize(("no_relevant", "expected"), [("exclude", 1.0), ("zero", 1 / 3), ("one", 1.0)])
+@pytest.mark.parametrize(
+    ("no_relevant", "expected"), [("exclude", 1.0), ("zero", 1 / 3), ("one", 1.0)]
+)
 def test_no_relevant_in_the_mean(no_relevant, expected):
-    assert evaluate(UNANSWERABLE, OF_UNANSWERABLE, ks=1, no_relevant=no_relevant).loc["Recall", 1] == pytest.approx(
-        expected
-    )
+    assert evaluate(UNANSWERABLE, OF_UNANSWERABLE, ks=1, no_relevant=no_relevant).loc[
+        "Recall", 1
+    ] == pytest.approx(expected)
 
 
 def test_no_relevant_error_names_every_such_query():
-    with pytest.raises(ValueError, match=r'No relevant document for q2, q3\..*no_relevant="exclude"'):
+    with pytest.raises(
+        ValueError, match=r'No relevant document for q2, q3\..*no_relevant="exclude"'
+    ):
         relevance_matrix(UNANSWERABLE, OF_UNANSWERABLE, k=1, no_relevant="error")
 
 
@@ -218,7 +251,11 @@ def table_of(results):
 
 
 def score_table_of(results):
-    return table_of(results).assign(score=lambda table: -table["rank"].astype(float)).drop(columns="rank")
+    return (
+        table_of(results)
+        .assign(score=lambda table: -table["rank"].astype(float))
+        .drop(columns="rank")
+    )
 
 
 forms = pytest.mark.parametrize(
@@ -341,7 +378,10 @@ def test_complete_results_give_no_warning():
 def test_many_queries_without_results_are_counted_and_five_named():
     all_qa = [query(["A"], f"q{i}") for i in range(8)]
     (message,) = caught(lambda: relevance_matrix(all_qa, {}, k=1))
-    assert message == "no results for 8 queries of all_qa, which score 0: q0, q1, q2, q3, q4 and 3 more."
+    assert (
+        message
+        == "no results for 8 queries of all_qa, which score 0: q0, q1, q2, q3, q4 and 3 more."
+    )
 
 
 def test_a_query_that_is_excluded_is_not_said_to_score_0():
@@ -358,14 +398,20 @@ def test_results_of_an_unknown_query_are_named(form):
 @forms
 @quiet
 def test_results_of_an_unknown_query_are_left_out(form):
-    assert gains(QA, form({"q0": hits("A")} | RESULTS | {"q9": hits("A", "B")})) == gains(QA, RESULTS)
+    assert gains(QA, form({"q0": hits("A")} | RESULTS | {"q9": hits("A", "B")})) == gains(
+        QA, RESULTS
+    )
 
 
 @forms
 @quiet
 def test_results_of_unknown_queries_are_left_out_of_shuffled_rows(form):
     found = form({"q0": hits("A", "C")} | RESULTS | {"q9": hits("A", "B")})
-    found = found.sample(frac=1, random_state=3) if isinstance(found, pd.DataFrame) else dict(reversed(found.items()))
+    found = (
+        found.sample(frac=1, random_state=3)
+        if isinstance(found, pd.DataFrame)
+        else dict(reversed(found.items()))
+    )
     assert gains(QA, found) == gains(QA, RESULTS)
 
 
@@ -386,23 +432,38 @@ ALL_FORMS_OF_QA = {
     "tuple": tuple(QA),
     "tuples of ids": [query(("A", "C"), "q1"), query(("B",), "q2")],
     "sets of ids": [query({"A", "C"}, "q1"), query(frozenset({"B"}), "q2")],
-    "arrays of ids": [query(np.array(["A", "C"]), "q1"), query(np.array(["B"], dtype=object), "q2")],
+    "arrays of ids": [
+        query(np.array(["A", "C"]), "q1"),
+        query(np.array(["B"], dtype=object), "q2"),
+    ],
     "an id named twice": [query(["A", "C", "A"], "q1"), query(["B", "B"], "q2")],
     "grades": [query({"A": 1, "C": 1}, "q1"), query({"B": 1, "x": 0}, "q2")],
     "table of all_qa": pd.DataFrame(QA),
     "table of all_qa with an index": pd.DataFrame(QA, index=[7, 7]),
-    "table of all_qa with arrays": pd.DataFrame([query(np.array(["A", "C"]), "q1"), query(np.array(["B"]), "q2")]),
-    "table of all_qa with grades": pd.DataFrame([query({"A": 1, "C": 1}, "q1"), query({"B": 1}, "q2")]),
+    "table of all_qa with arrays": pd.DataFrame(
+        [query(np.array(["A", "C"]), "q1"), query(np.array(["B"]), "q2")]
+    ),
+    "table of all_qa with grades": pd.DataFrame(
+        [query({"A": 1, "C": 1}, "q1"), query({"B": 1}, "q2")]
+    ),
     "qrels": pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}),
     "qrels with relevance": pd.DataFrame(
         {"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"], "relevance": [1, 1, 1]}
     ),
     "qrels with relevance 0": pd.DataFrame(
-        {"query_id": ["q1", "q1", "q2", "q2"], "doc_id": ["A", "C", "x", "B"], "relevance": [1.0, 1.0, 0.0, 1.0]}
+        {
+            "query_id": ["q1", "q1", "q2", "q2"],
+            "doc_id": ["A", "C", "x", "B"],
+            "relevance": [1.0, 1.0, 0.0, 1.0],
+        }
     ),
     "qrels interleaved": pd.DataFrame({"query_id": ["q1", "q2", "q1"], "doc_id": ["C", "B", "A"]}),
-    "qrels categorical": pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}, dtype="category"),
-    "qrels object": pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}, dtype=object),
+    "qrels categorical": pd.DataFrame(
+        {"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}, dtype="category"
+    ),
+    "qrels object": pd.DataFrame(
+        {"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}, dtype=object
+    ),
 }
 
 
@@ -412,12 +473,16 @@ def test_every_form_of_all_qa_gives_the_same_numbers(all_qa):
 
 
 def test_qrels_grades_are_gains():
-    qrels = pd.DataFrame({"query_id": ["q1", "q1", "q1"], "doc_id": ["A", "B", "C"], "relevance": [3, 0, -1]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q1", "q1", "q1"], "doc_id": ["A", "B", "C"], "relevance": [3, 0, -1]}
+    )
     assert gains(qrels, {"q1": hits("B", "C", "A")}) == [[0, 0, 3]]
 
 
 def test_qrels_with_nullable_relevance_are_taken():
-    qrels = pd.DataFrame({"query_id": ["q1"], "doc_id": ["A"], "relevance": pd.array([2], dtype="Int64")})
+    qrels = pd.DataFrame(
+        {"query_id": ["q1"], "doc_id": ["A"], "relevance": pd.array([2], dtype="Int64")}
+    )
     assert gains(qrels, {"q1": hits("A")}, k=1) == [[2]]
 
 
@@ -445,7 +510,9 @@ def test_qrels_with_a_relevance_of_text_are_refused():
 
 @pytest.mark.parametrize("relevance", [np.nan, np.inf, -np.inf])
 def test_qrels_with_a_relevance_that_is_not_finite_are_refused(relevance):
-    qrels = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["A", "B"], "relevance": [1.0, relevance]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q1", "q1"], "doc_id": ["A", "B"], "relevance": [1.0, relevance]}
+    )
     with pytest.raises(ValueError, match="relevance"):
         gains(qrels, {"q1": hits("A")})
 
@@ -453,7 +520,9 @@ def test_qrels_with_a_relevance_that_is_not_finite_are_refused(relevance):
 @pytest.mark.parametrize("relevance", [1, 0])
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=repr)
 def test_qrels_with_a_missing_query_id_are_refused(missing, relevance):
-    qrels = pd.DataFrame({"query_id": ["q1", missing], "doc_id": ["A", "B"], "relevance": [1, relevance]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q1", missing], "doc_id": ["A", "B"], "relevance": [1, relevance]}
+    )
     with pytest.raises((ValueError, TypeError), match="query_id"):
         gains(qrels, {"q1": hits("A")})
 
@@ -466,7 +535,9 @@ def test_qrels_with_a_missing_doc_id_are_refused(missing):
 
 
 def test_a_table_with_neither_relevant_doc_ids_nor_doc_id_is_refused():
-    with pytest.raises(KeyError, match="relevant_doc_ids, or query_id and doc_id; found query_id, gold"):
+    with pytest.raises(
+        KeyError, match="relevant_doc_ids, or query_id and doc_id; found query_id, gold"
+    ):
         gains(pd.DataFrame({"query_id": ["q1"], "gold": ["A"]}), RESULTS)
 
 
@@ -480,7 +551,9 @@ def test_a_query_without_relevant_doc_ids_is_refused():
         gains([{"query_id": "q1"}], RESULTS)
 
 
-@pytest.mark.parametrize("relevant", ["A", "['A', 'B']", None, float("nan"), 5, [["A"]], [("A", "B")]], ids=repr)
+@pytest.mark.parametrize(
+    "relevant", ["A", "['A', 'B']", None, float("nan"), 5, [["A"]], [("A", "B")]], ids=repr
+)
 def test_relevant_doc_ids_of_the_wrong_form_are_refused(relevant):
     with pytest.raises(TypeError, match="q1: relevant_doc_ids"):
         gains([query(relevant)], RESULTS)
@@ -492,7 +565,9 @@ def test_a_relevant_doc_id_that_is_no_text_is_refused(doc_id):
         gains([query([doc_id])], RESULTS)
 
 
-@pytest.mark.parametrize("query_id", [None, float("nan"), 1.0, b"q1", True, ("q1",), ["q1"]], ids=repr)
+@pytest.mark.parametrize(
+    "query_id", [None, float("nan"), 1.0, b"q1", True, ("q1",), ["q1"]], ids=repr
+)
 def test_a_query_id_that_is_no_text_is_refused(query_id):
     with pytest.raises(TypeError, match="every query_id must be a text"):
         gains([query(["A"], query_id)], RESULTS)
@@ -532,7 +607,11 @@ def test_search_results_are_taken():
 
 def test_search_results_as_a_table_give_the_same_numbers():
     results = Results(
-        {query_id: [{**hit, "title": ""} for hit in ranking] for query_id, ranking in RESULTS.items()}, k=3
+        {
+            query_id: [{**hit, "title": ""} for hit in ranking]
+            for query_id, ranking in RESULTS.items()
+        },
+        k=3,
     )
     pd.testing.assert_frame_equal(per_query(QA, results.to_frame()), per_query(QA, results))
 
@@ -582,19 +661,25 @@ def test_integer_scores_are_taken():
 
 
 def test_infinite_scores_are_ordered():
-    table = pd.DataFrame({"query_id": "q1", "doc_id": ["A", "x", "B"], "score": [-np.inf, np.inf, 0.0]})
+    table = pd.DataFrame(
+        {"query_id": "q1", "doc_id": ["A", "x", "B"], "score": [-np.inf, np.inf, 0.0]}
+    )
     assert gains([query({"A": 1, "B": 2})], table) == [[0, 2, 1]]
 
 
 def test_nullable_scores_are_taken():
-    table = pd.DataFrame({"query_id": "q1", "doc_id": ["x", "A"], "score": pd.array([0.1, 0.2], dtype="Float64")})
+    table = pd.DataFrame(
+        {"query_id": "q1", "doc_id": ["x", "A"], "score": pd.array([0.1, 0.2], dtype="Float64")}
+    )
     assert gains([query(["A"])], table, k=2) == [[1, 0]]
 
 
 @pytest.mark.parametrize("dtype", ["object", "str", "category"])
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)], ids=str)
 def test_equal_scores_are_ordered_by_doc_id_descending(order, dtype):
-    table = pd.DataFrame({"query_id": "q1", "doc_id": ["d1", "d2", "d10"], "score": 0.5}).iloc[list(order)]
+    table = pd.DataFrame({"query_id": "q1", "doc_id": ["d1", "d2", "d10"], "score": 0.5}).iloc[
+        list(order)
+    ]
     table["doc_id"] = table["doc_id"].astype(dtype)
     assert gains([query({"d2": 3, "d10": 2, "d1": 1})], table) == [[3, 2, 1]]
 
@@ -637,30 +722,44 @@ def test_ranks_with_gaps_are_an_order():
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1)], ids=str)
 def test_a_rank_twice_is_refused(order):
-    table = pd.DataFrame({"query_id": "q1", "doc_id": ["A", "B", "C"], "rank": [1, 2, 2]}).iloc[list(order)]
+    table = pd.DataFrame({"query_id": "q1", "doc_id": ["A", "B", "C"], "rank": [1, 2, 2]}).iloc[
+        list(order)
+    ]
     with pytest.raises(ValueError, match="a rank stands twice in the ranking of q1"):
         gains([query(["A"])], table)
 
 
 def test_the_same_rank_in_two_queries_is_no_repeat():
-    table = pd.DataFrame({"query_id": ["q2", "q1", "q2", "q1"], "doc_id": ["B", "A", "x", "y"], "rank": [1, 1, 2, 2]})
+    table = pd.DataFrame(
+        {"query_id": ["q2", "q1", "q2", "q1"], "doc_id": ["B", "A", "x", "y"], "rank": [1, 1, 2, 2]}
+    )
     assert gains(QA, table, k=2) == [[1, 0], [1, 0]]
 
 
 @quiet
 def test_the_same_rank_in_two_unknown_queries_is_no_repeat():
-    table = pd.DataFrame({"query_id": ["q8", "q1", "q9", "q1"], "doc_id": ["B", "x", "B", "A"], "rank": [1, 1, 1, 2]})
+    table = pd.DataFrame(
+        {"query_id": ["q8", "q1", "q9", "q1"], "doc_id": ["B", "x", "B", "A"], "rank": [1, 1, 1, 2]}
+    )
     assert gains([query(["A"])], table, k=2) == [[0, 1]]
 
 
 # ---------------------------------------------------------------- types of id columns
 
 NAMED = pd.DataFrame(
-    {"query_id": ["q1", "q1", "q1", "q2", "q2", "q2"], "doc_id": list("AxCxBy"), "score": [3.0, 2, 1, 3, 2, 1]}
+    {
+        "query_id": ["q1", "q1", "q1", "q2", "q2", "q2"],
+        "doc_id": list("AxCxBy"),
+        "score": [3.0, 2, 1, 3, 2, 1],
+    }
 )
 NUMBERED_QA = [query([10, 30], 1), query([20], 2)]
 NUMBERED = pd.DataFrame(
-    {"query_id": [1, 1, 1, 2, 2, 2], "doc_id": [10, 99, 30, 99, 20, 98], "score": [3.0, 2, 1, 3, 2, 1]}
+    {
+        "query_id": [1, 1, 1, 2, 2, 2],
+        "doc_id": [10, 99, 30, 99, 20, 98],
+        "score": [3.0, 2, 1, 3, 2, 1],
+    }
 )
 
 
@@ -669,7 +768,9 @@ def text_dtype(name):
     if "arrow" in name.lower():
         pyarrow = pytest.importorskip("pyarrow")
     if name.startswith("ArrowDtype"):
-        return pd.ArrowDtype({"string": pyarrow.string(), "large_string": pyarrow.large_string()}[name.split()[1]])
+        return pd.ArrowDtype(
+            {"string": pyarrow.string(), "large_string": pyarrow.large_string()}[name.split()[1]]
+        )
     if name.startswith("StringDtype"):
         _, storage, missing = name.split()
         try:
@@ -710,13 +811,18 @@ def test_text_id_columns_with_equal_scores(dtype):
 
 @pytest.mark.parametrize("dtype", TEXT_DTYPES)
 def test_text_id_columns_of_qrels(dtype):
-    qrels = pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}).astype(text_dtype(dtype))
+    qrels = pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["A", "C", "B"]}).astype(
+        text_dtype(dtype)
+    )
     assert gains(qrels, RESULTS) == [[1, 0, 1], [0, 1, 0]]
 
 
 @pytest.mark.parametrize("dtype", TEXT_DTYPES)
 def test_the_query_column_and_the_document_column_may_differ_in_dtype(dtype):
-    assert gains(QA, NAMED.astype({"query_id": text_dtype(dtype), "doc_id": object})) == [[1, 0, 1], [0, 1, 0]]
+    assert gains(QA, NAMED.astype({"query_id": text_dtype(dtype), "doc_id": object})) == [
+        [1, 0, 1],
+        [0, 1, 0],
+    ]
 
 
 @pytest.mark.parametrize("dtype", INTEGER_DTYPES)
@@ -738,7 +844,9 @@ def test_integer_ids_of_lists():
 
 
 def test_numpy_integers_and_python_integers_are_alike():
-    assert gains(NUMBERED_QA, {np.int64(1): hits(np.int32(10), 99), np.int64(2): hits(20)}, k=2) == [[1, 0], [1, 0]]
+    assert gains(
+        NUMBERED_QA, {np.int64(1): hits(np.int32(10), 99), np.int64(2): hits(20)}, k=2
+    ) == [[1, 0], [1, 0]]
 
 
 def test_numpy_texts_and_python_texts_are_alike():
@@ -758,7 +866,9 @@ def test_it_works_without_pyarrow():
         "print(per_query([{'query_id': 'q1', 'relevant_doc_ids': ['A']}], table, ks=2).loc['q1', 'RR@2'])"
     )
     root = Path(__file__).parent.parent
-    printed = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    ).stdout
     assert printed.strip() == "0.5"
 
 
@@ -766,13 +876,17 @@ def test_it_works_without_pyarrow():
 
 NUMBERS_AS_TEXT_QA = [query(["10", "30"], "1"), query(["20"], "2")]
 OF_TEXT_DOCS = {"lists": {1: hits("10"), 2: hits("20")}, "table": NUMBERED.astype({"doc_id": str})}
-OF_TEXT_QUERIES = {"lists": {"1": hits(10), "2": hits(20)}, "table": NUMBERED.astype({"query_id": str})}
+OF_TEXT_QUERIES = {
+    "lists": {"1": hits(10), "2": hits(20)},
+    "table": NUMBERED.astype({"query_id": str}),
+}
 
 
 @pytest.mark.parametrize("results", OF_TEXT_DOCS.values(), ids=OF_TEXT_DOCS.keys())
 def test_integer_relevant_doc_ids_against_text_doc_ids_are_refused(results):
     with pytest.raises(
-        TypeError, match=r"relevant_doc_ids of all_qa is int .*doc_id of results is str .*Make both texts"
+        TypeError,
+        match=r"relevant_doc_ids of all_qa is int .*doc_id of results is str .*Make both texts",
     ):
         gains(NUMBERED_QA, results)
 
@@ -780,20 +894,25 @@ def test_integer_relevant_doc_ids_against_text_doc_ids_are_refused(results):
 @pytest.mark.parametrize("results", OF_TEXT_QUERIES.values(), ids=OF_TEXT_QUERIES.keys())
 def test_text_relevant_doc_ids_against_integer_doc_ids_are_refused(results):
     with pytest.raises(
-        TypeError, match=r"relevant_doc_ids of all_qa is str .*doc_id of results is int .*Make both texts"
+        TypeError,
+        match=r"relevant_doc_ids of all_qa is str .*doc_id of results is int .*Make both texts",
     ):
         gains(NUMBERS_AS_TEXT_QA, results)
 
 
 @pytest.mark.parametrize("results", OF_TEXT_QUERIES.values(), ids=OF_TEXT_QUERIES.keys())
 def test_integer_query_ids_against_text_query_ids_are_refused(results):
-    with pytest.raises(TypeError, match=r"query_id of all_qa is int .*query_id of results is str .*Make both texts"):
+    with pytest.raises(
+        TypeError, match=r"query_id of all_qa is int .*query_id of results is str .*Make both texts"
+    ):
         gains(NUMBERED_QA, results)
 
 
 @pytest.mark.parametrize("results", OF_TEXT_DOCS.values(), ids=OF_TEXT_DOCS.keys())
 def test_text_query_ids_against_integer_query_ids_are_refused(results):
-    with pytest.raises(TypeError, match=r"query_id of all_qa is str .*query_id of results is int .*Make both texts"):
+    with pytest.raises(
+        TypeError, match=r"query_id of all_qa is str .*query_id of results is int .*Make both texts"
+    ):
         gains(NUMBERS_AS_TEXT_QA, results)
 
 
@@ -865,15 +984,21 @@ def test_a_missing_doc_id_in_a_list_is_refused(missing):
 @pytest.mark.parametrize("column", ["score", "rank"])
 @pytest.mark.parametrize("dtype", ["float64", "Float64"])
 def test_a_missing_score_or_rank_in_a_table_is_refused(column, dtype):
-    table = pd.DataFrame({"query_id": "q1", "doc_id": ["A", "B"], column: pd.array([1.0, None], dtype=dtype)})
+    table = pd.DataFrame(
+        {"query_id": "q1", "doc_id": ["A", "B"], column: pd.array([1.0, None], dtype=dtype)}
+    )
     with pytest.raises(ValueError, match=f"results, row 1: {column} is NaN"):
         gains([query(["A"])], table)
 
 
-@pytest.mark.parametrize("score", [float("nan"), np.float32("nan"), pd.NA], ids=["float", "float32", "NA"])
+@pytest.mark.parametrize(
+    "score", [float("nan"), np.float32("nan"), pd.NA], ids=["float", "float32", "NA"]
+)
 def test_a_missing_score_in_a_list_is_refused(score):
     with pytest.raises(ValueError, match="results, q1, rank 2: the score is NaN"):
-        gains([query(["A"])], {"q1": [{"doc_id": "A", "score": 0.5}, {"doc_id": "B", "score": score}]})
+        gains(
+            [query(["A"])], {"q1": [{"doc_id": "A", "score": 0.5}, {"doc_id": "B", "score": score}]}
+        )
 
 
 @pytest.mark.parametrize("column", ["score", "rank"])
@@ -898,14 +1023,18 @@ def test_ids_in_nfd_on_both_sides_match():
 
 
 @forms
-@pytest.mark.parametrize(("relevant", "found"), [(NFC, NFD), (NFD, NFC)], ids=["NFC against NFD", "NFD against NFC"])
+@pytest.mark.parametrize(
+    ("relevant", "found"), [(NFC, NFD), (NFD, NFC)], ids=["NFC against NFD", "NFD against NFC"]
+)
 def test_doc_ids_in_two_unicode_forms_are_refused(form, relevant, found):
     with pytest.raises(ValueError, match=r"doc_id .* two Unicode forms"):
         gains([query([relevant])], form({"q1": hits(found)}))
 
 
 @forms
-@pytest.mark.parametrize(("asked", "answered"), [(NFC, NFD), (NFD, NFC)], ids=["NFC against NFD", "NFD against NFC"])
+@pytest.mark.parametrize(
+    ("asked", "answered"), [(NFC, NFD), (NFD, NFC)], ids=["NFC against NFD", "NFD against NFC"]
+)
 def test_query_ids_in_two_unicode_forms_are_refused(form, asked, answered):
     with pytest.raises(ValueError, match=r"query_id .* two Unicode forms"):
         gains([query(["A"], asked)], form({answered: hits("A")}))
@@ -931,12 +1060,17 @@ NOT_HITS = {
 
 @pytest.mark.parametrize("hit", NOT_HITS.values(), ids=NOT_HITS.keys())
 def test_what_is_not_a_hit_is_refused_with_place_and_cure(hit):
-    with pytest.raises(TypeError, match=r'results, q2, rank 2: a hit must be a dict with a doc_id, such as \{"doc_id"'):
+    with pytest.raises(
+        TypeError,
+        match=r'results, q2, rank 2: a hit must be a dict with a doc_id, such as \{"doc_id"',
+    ):
         gains(QA, {"q1": hits("A"), "q2": [*hits("B"), hit]})
 
 
 @pytest.mark.parametrize(
-    "ranking", [None, 5, {"A": 0.9, "B": 0.5}, {"A", "B"}, "A"], ids=["None", "number", "dict of scores", "set", "text"]
+    "ranking",
+    [None, 5, {"A": 0.9, "B": 0.5}, {"A", "B"}, "A"],
+    ids=["None", "number", "dict of scores", "set", "text"],
 )
 def test_what_is_not_a_ranking_is_refused_and_its_query_named(ranking):
     with pytest.raises(TypeError, match=r"q2.*hit"):
@@ -945,13 +1079,17 @@ def test_what_is_not_a_ranking_is_refused_and_its_query_named(ranking):
 
 @pytest.mark.parametrize("results", [None, 5, "q1", [["A"]], hits("A"), {"q1"}], ids=repr)
 def test_results_of_the_wrong_type_are_refused(results):
-    with pytest.raises(TypeError, match="results must be .* or a DataFrame, found " + type(results).__name__):
+    with pytest.raises(
+        TypeError, match="results must be .* or a DataFrame, found " + type(results).__name__
+    ):
         gains(QA, results)
 
 
 @pytest.mark.parametrize("column", ["query_id", "doc_id"])
 def test_a_table_without_an_id_column_is_refused(column):
-    with pytest.raises(KeyError, match="results as a table needs query_id, doc_id, and rank or score; found"):
+    with pytest.raises(
+        KeyError, match="results as a table needs query_id, doc_id, and rank or score; found"
+    ):
         gains(QA, NAMED.drop(columns=column))
 
 

@@ -30,7 +30,8 @@ MORE = [
     {"doc_id": "doc_012", "title": "Quantisation", "content": "Fewer bits."},
 ]
 ALL_QA = [
-    {"query_id": f"q{i:02}", "question": question} for i, question in enumerate(["What is cut?", "무엇을 쓰나?"], 1)
+    {"query_id": f"q{i:02}", "question": question}
+    for i, question in enumerate(["What is cut?", "무엇을 쓰나?"], 1)
 ]
 
 
@@ -59,7 +60,9 @@ class Letters(Embeddings):
         return len(self._batches), len(self._singles)
 
     def _vector(self, text):
-        vector = np.bincount([ord(letter) % self.dimensions for letter in text], minlength=self.dimensions)
+        vector = np.bincount(
+            [ord(letter) % self.dimensions for letter in text], minlength=self.dimensions
+        )
         return (vector / np.linalg.norm(vector)).tolist()
 
 
@@ -123,14 +126,18 @@ def test_results_are_a_dict_of_lists_in_the_order_of_all_qa(store):
 
 
 def test_a_hit_has_doc_id_title_content_and_score(store):
-    hit = search_all(store, [{"query_id": "q", "question": "Texts are cut into tokens."}], 1)["q"][0]
+    hit = search_all(store, [{"query_id": "q", "question": "Texts are cut into tokens."}], 1)["q"][
+        0
+    ]
     assert list(hit) == ["doc_id", "title", "content", "score"]
     assert {field: hit[field] for field in DOCS[2]} == DOCS[2]
 
 
 def test_a_hit_without_title_has_its_content(store):
     hits = search_all(store, ALL_QA, 4)["q01"]
-    assert {field: next(hit for hit in hits if hit["doc_id"] == "doc_004")[field] for field in DOCS[3]} == DOCS[3]
+    assert {
+        field: next(hit for hit in hits if hit["doc_id"] == "doc_004")[field] for field in DOCS[3]
+    } == DOCS[3]
 
 
 @pytest.mark.parametrize("title", [" RAG", "RAG ", "RAG\n"])
@@ -146,7 +153,9 @@ def test_a_document_that_is_only_a_title_has_no_content(letters):
 
 def test_texts_and_numbers_of_a_hit_are_pythons_own(store):
     hits = [hit for hits in search_all(store, ALL_QA, 4).values() for hit in hits]
-    assert {tuple(type(value) for value in hit.values()) for hit in hits} == {(str, str, str, float)}
+    assert {tuple(type(value) for value in hit.values()) for hit in hits} == {
+        (str, str, str, float)
+    }
 
 
 def test_results_can_be_written_as_json(store):
@@ -159,7 +168,9 @@ def test_hits_are_those_of_langchain(lecture_ko, letters):
     results = search_all(store, lecture_ko.all_qa, 5)
     for qa in lecture_ko.all_qa:
         expected = store.similarity_search_with_score(qa["question"], k=5)
-        assert ids(results[qa["query_id"]]) == [document.metadata["doc_id"] for document, _ in expected]
+        assert ids(results[qa["query_id"]]) == [
+            document.metadata["doc_id"] for document, _ in expected
+        ]
         assert [hit["score"] for hit in results[qa["query_id"]]] == pytest.approx(
             [score for _, score in expected], abs=2e-5
         )
@@ -167,7 +178,9 @@ def test_hits_are_those_of_langchain(lecture_ko, letters):
 
 def test_scores_are_squared_l2_distances_best_first(store, letters):
     question = ALL_QA[0]["question"]
-    distances = np.square(store.index.reconstruct_n(0, 4) - np.array(letters.embed_query(question))).sum(axis=1)
+    distances = np.square(
+        store.index.reconstruct_n(0, 4) - np.array(letters.embed_query(question))
+    ).sum(axis=1)
     results = search_all(store, ALL_QA, 4)
     assert [hit["score"] for hit in results["q01"]] == pytest.approx(sorted(distances), abs=2e-5)
     assert (results.score_name, results.lower_is_better) == ("squared L2 distance", True)
@@ -175,7 +188,9 @@ def test_scores_are_squared_l2_distances_best_first(store, letters):
 
 def test_fewer_hits_come_back_from_a_smaller_corpus(store):
     results = search_all(store, ALL_QA, 100)
-    assert [sorted(ids(hits)) for hits in results.values()] == [["doc_001", "doc_002", "doc_003", "doc_004"]] * 2
+    assert [sorted(ids(hits)) for hits in results.values()] == [
+        ["doc_001", "doc_002", "doc_003", "doc_004"]
+    ] * 2
     assert results.k == 100
 
 
@@ -186,7 +201,9 @@ def test_a_store_whose_documents_were_all_deleted_is_refused(store):
 
 
 def test_an_id_that_langchain_made_up_is_not_taken_for_a_doc_id(letters):
-    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(["aaa", "bbb"], letters)
+    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(
+        ["aaa", "bbb"], letters
+    )
     with pytest.raises(ValueError, match="has no doc_id"):
         search_all(store, ALL_QA, 2)
 
@@ -200,7 +217,9 @@ def test_the_queries_may_be_a_table(store):
 
 
 def test_the_queries_may_be_a_table_with_a_row_a_judgement(store):
-    table = pd.DataFrame([qa | {"doc_id": doc_id} for qa in ALL_QA for doc_id in ("doc_001", "doc_002")])
+    table = pd.DataFrame(
+        [qa | {"doc_id": doc_id} for qa in ALL_QA for doc_id in ("doc_001", "doc_002")]
+    )
     assert search_all(store, table, 3) == search_all(store, ALL_QA, 3)
 
 
@@ -287,7 +306,9 @@ def test_the_cache_goes_by_the_question_and_not_by_its_id(store, letters, cache)
 
 def test_an_id_with_another_question_is_searched_anew(store, cache):
     search_all(store, [{"query_id": "q01", "question": "What is cut?"}], 2, cache=cache)
-    results = search_all(store, [{"query_id": "q01", "question": "What comes first?"}], 2, cache=cache)
+    results = search_all(
+        store, [{"query_id": "q01", "question": "What comes first?"}], 2, cache=cache
+    )
     assert results.searched == 1
 
 
@@ -303,9 +324,15 @@ def test_a_model_that_embeds_queries_otherwise_is_asked_query_by_query(cache):
     results = search_all(store, queries(5), 4, cache=cache)
     assert sorted(model._singles) == [qa["question"] for qa in queries(5)]
     for qa in queries(5):
-        expected = store.similarity_search_with_score_by_vector(model.embed_query(qa["question"]), k=4)
-        assert ids(results[qa["query_id"]]) == [document.metadata["doc_id"] for document, _ in expected]
-        assert [hit["score"] for hit in results[qa["query_id"]]] == pytest.approx([s for _, s in expected], abs=2e-5)
+        expected = store.similarity_search_with_score_by_vector(
+            model.embed_query(qa["question"]), k=4
+        )
+        assert ids(results[qa["query_id"]]) == [
+            document.metadata["doc_id"] for document, _ in expected
+        ]
+        assert [hit["score"] for hit in results[qa["query_id"]]] == pytest.approx(
+            [s for _, s in expected], abs=2e-5
+        )
 
 
 def test_a_model_known_to_embed_queries_otherwise_gets_no_batch(cache):
@@ -431,7 +458,9 @@ def test_added_documents_are_noticed_and_said(store, cache):
     assert {"doc_011", "doc_012"} <= set(ids(results["q01"]))
 
 
-def test_the_documents_of_the_lecture_that_are_added_later_are_noticed(lecture_ko, embeddings, tmp_path):
+def test_the_documents_of_the_lecture_that_are_added_later_are_noticed(
+    lecture_ko, embeddings, tmp_path
+):
     store = build_vectorstore(lecture_ko.docs[:10], embeddings)
     before = search_all(store, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
     add_documents(store, lecture_ko.docs[10:])
@@ -602,7 +631,9 @@ def test_inner_products_are_higher_when_better(letters):
     )
     results = search_all(store, [{"query_id": "q", "question": "aaaa"}], 3)
     assert ids(results["q"]) == ["aaa", "aab", "bbb"]
-    assert [hit["score"] for hit in results["q"]] == sorted((hit["score"] for hit in results["q"]), reverse=True)
+    assert [hit["score"] for hit in results["q"]] == sorted(
+        (hit["score"] for hit in results["q"]), reverse=True
+    )
     assert (results.score_name, results.lower_is_better) == ("inner product", False)
 
 
@@ -638,7 +669,9 @@ def test_scores_that_differ_by_float_noise_are_ties(n):
     # The last is nearest to the query by 3 millionths, and a tie reaches far past the hits first fetched.
     docs = [{"doc_id": f"d{i:02}", "title": "", "content": f"{i / 20}"} for i in range(40)]
     results = search_all(
-        built(docs, Angles()), [{"query_id": f"q{i}", "question": f"{927295 + i}"} for i in range(n)], 5
+        built(docs, Angles()),
+        [{"query_id": f"q{i}", "question": f"{927295 + i}"} for i in range(n)],
+        5,
     )
     assert ids(results["q0"]) == ["d00", "d01", "d02", "d03", "d04"]
 
@@ -652,7 +685,9 @@ def test_scores_that_differ_by_more_are_no_ties():
 def test_a_batch_gives_what_single_searches_give(tmp_path):
     store = built([*copies(20), *DOCS, *MORE], Scattered())
     batch = search_all(store, queries(60), 22, cache=tmp_path / "cache.db")
-    single = {qa["query_id"]: ids(search_all(store, [qa], 22)[qa["query_id"]]) for qa in queries(60)}
+    single = {
+        qa["query_id"]: ids(search_all(store, [qa], 22)[qa["query_id"]]) for qa in queries(60)
+    }
     assert {query_id: ids(hits) for query_id, hits in batch.items()} == single
 
 
@@ -663,7 +698,9 @@ def test_a_normalised_store_compares_directions():
 
     faiss_store = _import_community("langchain_community.vectorstores").FAISS
     texts = ["aaa", "aab", "bbb"]
-    store = faiss_store.from_texts(texts, Longer(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True)
+    store = faiss_store.from_texts(
+        texts, Longer(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True
+    )
     hits = search_all(store, [{"query_id": "q", "question": "aaaa"}], 3)["q"]
     assert ids(hits) == texts
     assert [hit["score"] for hit in hits] == pytest.approx([0, 2 - 4 / 5**0.5, 2], abs=2e-5)
@@ -676,8 +713,13 @@ def test_a_query_of_zeros_finds_something_in_a_normalised_store():
 
     faiss_store = _import_community("langchain_community.vectorstores").FAISS
     texts = ["aaa", "bbb"]
-    store = faiss_store.from_texts(texts, Zeros(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True)
-    assert ids(search_all(store, [{"query_id": "q", "question": "nothing"}], 2)["q"]) == ["aaa", "bbb"]
+    store = faiss_store.from_texts(
+        texts, Zeros(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True
+    )
+    assert ids(search_all(store, [{"query_id": "q", "question": "nothing"}], 2)["q"]) == [
+        "aaa",
+        "bbb",
+    ]
 
 
 # ---------------------------------------------------------------- dying, sharing and breaking
@@ -741,7 +783,9 @@ def two_processes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared")
     search_all(built(DOCS, Letters()), queries(20, "early"), 2, cache=folder / "cache.db")
     processes = [start_process(folder, word) for word in ("question", "other")]
-    while len(list(folder.glob("ready-*"))) < 2 and all(process.poll() is None for process in processes):
+    while len(list(folder.glob("ready-*"))) < 2 and all(
+        process.poll() is None for process in processes
+    ):
         time.sleep(0.01)
     (folder / "start").touch()
     return folder, [finish(process) for process in processes]
@@ -760,7 +804,10 @@ def test_two_processes_write_one_file_at_once(two_processes):
 @pytest.mark.parametrize("word", ["question", "other"])
 def test_what_two_processes_wrote_is_all_there(two_processes, word):
     folder, _ = two_processes
-    assert search_all(built(DOCS, Letters()), queries(500, word), 2, cache=folder / "cache.db").cached == 500
+    assert (
+        search_all(built(DOCS, Letters()), queries(500, word), 2, cache=folder / "cache.db").cached
+        == 500
+    )
 
 
 def test_four_sessions_make_one_new_file_at_once(tmp_path):
@@ -785,7 +832,9 @@ def test_four_sessions_make_one_new_file_at_once(tmp_path):
 
 def test_a_file_that_is_no_cache_is_named(store, tmp_path):
     (tmp_path / "notes.txt").write_text("these are notes\n" * 100, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"notes\.txt cannot be used as a search cache .*Delete the file"):
+    with pytest.raises(
+        ValueError, match=r"notes\.txt cannot be used as a search cache .*Delete the file"
+    ):
         search_all(store, ALL_QA, 2, cache=tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text("utf-8").startswith("these are notes")
 
@@ -950,7 +999,9 @@ def test_a_retriever_is_asked_every_time(retriever):
 @pytest.mark.parametrize("name", ["retriever", "in_memory"])
 def test_a_cache_for_what_cannot_be_cached_is_warned_of(request, tmp_path, name):
     searched = request.getfixturevalue(name)
-    with pytest.warns(UserWarning, match=f"A {type(searched).__name__} cannot be fingerprinted") as caught:
+    with pytest.warns(
+        UserWarning, match=f"A {type(searched).__name__} cannot be fingerprinted"
+    ) as caught:
         search_all(searched, CUT, 3, cache=tmp_path / "cache.db")
     assert caught[0].filename == __file__
     assert not (tmp_path / "cache.db").exists()
@@ -958,7 +1009,9 @@ def test_a_cache_for_what_cannot_be_cached_is_warned_of(request, tmp_path, name)
 
 def test_an_id_outside_the_metadata_is_taken():
     retriever = WordRetriever(documents=[Document("some text", id="d1")])
-    assert search_all(retriever, CUT, 1)["q01"] == [{"doc_id": "d1", "title": "", "content": "some text"}]
+    assert search_all(retriever, CUT, 1)["q01"] == [
+        {"doc_id": "d1", "title": "", "content": "some text"}
+    ]
 
 
 # ---------------------------------------------------------------- bad input
@@ -997,7 +1050,9 @@ def test_a_missing_field_is_named_where_it_is_missing(store, field):
 @pytest.mark.parametrize("field", ["query_id", "question"])
 @pytest.mark.parametrize("value", [7, None, float("nan"), ["text"]])
 def test_a_field_that_is_no_text_is_named(store, field, value):
-    with pytest.raises(TypeError, match=f"all_qa, entry 2: {field} must be a text, found {type(value).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"all_qa, entry 2: {field} must be a text, found {type(value).__name__}"
+    ):
         search_all(store, [ALL_QA[0], ALL_QA[1] | {field: value}], 2)
 
 
@@ -1019,12 +1074,16 @@ def test_no_query_is_refused(store):
 
 @pytest.mark.parametrize("wrong", ["data/lecture/ko", DOCS, None, 7])
 def test_something_that_cannot_be_searched_is_refused(wrong):
-    with pytest.raises(TypeError, match=f"vector store or retriever is wanted, found {type(wrong).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"vector store or retriever is wanted, found {type(wrong).__name__}"
+    ):
         search_all(wrong, ALL_QA, 2)
 
 
 def test_swapped_arguments_are_refused(store):
-    with pytest.raises(TypeError, match="all_qa must be a list of dicts or a DataFrame, found FAISS"):
+    with pytest.raises(
+        TypeError, match="all_qa must be a list of dicts or a DataFrame, found FAISS"
+    ):
         search_all(ALL_QA, store, 2)
 
 
@@ -1037,7 +1096,9 @@ def test_a_bad_query_is_refused_before_anything_is_embedded(store, letters):
 @pytest.mark.parametrize("n", [1, 5])
 def test_queries_of_another_width_than_the_index_are_refused(store, letters, n):
     letters.dimensions = 16
-    with pytest.raises(ValueError, match="holds vectors of 32 dimensions, the embeddings give 16 for a question"):
+    with pytest.raises(
+        ValueError, match="holds vectors of 32 dimensions, the embeddings give 16 for a question"
+    ):
         search_all(store, queries(n), 2)
 
 
@@ -1049,7 +1110,9 @@ def test_a_query_with_nan_or_infinity_is_named(n, value):
             vector = super()._vector(text)
             return [value, *vector[1:]] if text == "question number 0" else vector
 
-    with pytest.raises(ValueError, match="NaN or infinite numbers for the question: question number 0"):
+    with pytest.raises(
+        ValueError, match="NaN or infinite numbers for the question: question number 0"
+    ):
         search_all(built(DOCS, Broken()), queries(n), 2)
 
 

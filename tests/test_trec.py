@@ -111,7 +111,10 @@ def rejudged(tmp_path):
 def in_trec_order(run):
     """The ranking of every query as trec_eval sees it: float32 score descending, then doc_id descending."""
     ranked = sorted(rows(run), key=lambda row: (np.float32(row[2]), row[1]), reverse=True)
-    return {query_id: [d for q, d, _ in ranked if q == query_id] for query_id in run["query_id"].unique()}
+    return {
+        query_id: [d for q, d, _ in ranked if q == query_id]
+        for query_id in run["query_id"].unique()
+    }
 
 
 # ---------------------------------------------------------------- load_run
@@ -234,7 +237,10 @@ def test_qrels_have_a_plain_index(write):
 
 
 def test_packed_qrels_are_read(write):
-    assert rows(load_qrels(write(gzip.compress((HEADER + BEIR).encode()), "test.tsv.gz"))) == QRELS_ROWS
+    assert (
+        rows(load_qrels(write(gzip.compress((HEADER + BEIR).encode()), "test.tsv.gz")))
+        == QRELS_ROWS
+    )
 
 
 @pytest.mark.parametrize(
@@ -255,7 +261,10 @@ def test_a_grade_may_be_a_fraction(write):
 
 
 def test_the_same_judgement_twice_counts_once(write):
-    assert rows(load_qrels(write("q1 0 d1 1\nq2 0 d1 1\nq1 0 d1 1\n"))) == [("q1", "d1", 1.0), ("q2", "d1", 1.0)]
+    assert rows(load_qrels(write("q1 0 d1 1\nq2 0 d1 1\nq1 0 d1 1\n"))) == [
+        ("q1", "d1", 1.0),
+        ("q2", "d1", 1.0),
+    ]
 
 
 def test_qrels_and_run_are_taken_by_the_metrics(write):
@@ -270,11 +279,20 @@ BROKEN_RUNS = {
     "a broken line": (RUN + "garbage\n", "line 4: 6 fields were wanted.*found 1"),
     "a field too few": (RUN + "q3 Q0 d1 1 0.5\n", "line 4: 6 fields were wanted.*found 5"),
     "a field too many": (RUN + "q3 Q0 d1 1 0.5 s x\n", "line 4: 6 fields were wanted.*found 7"),
-    "a field too many in the first line": ("q3 Q0 d1 1 0.5 s x\n" + RUN, "line 1: 6 fields were wanted"),
-    "a field too few in the first line": ("q3 Q0 d1 1 0.5\n" + RUN, "line 1: 6 fields were wanted.*found 5"),
+    "a field too many in the first line": (
+        "q3 Q0 d1 1 0.5 s x\n" + RUN,
+        "line 1: 6 fields were wanted",
+    ),
+    "a field too few in the first line": (
+        "q3 Q0 d1 1 0.5\n" + RUN,
+        "line 1: 6 fields were wanted.*found 5",
+    ),
     "a field too many in every line": (RUN.replace("\n", " x\n"), "line 1: 6 fields were wanted"),
     "a line broken behind blank lines": ("\n\n" + RUN + "\nq3\n", "line 7: 6 fields were wanted"),
-    "a line broken behind CRLF": (RUN.replace("\n", "\r\n") + "\r\nq3\r\n", "line 5: 6 fields were wanted"),
+    "a line broken behind CRLF": (
+        RUN.replace("\n", "\r\n") + "\r\nq3\r\n",
+        "line 5: 6 fields were wanted",
+    ),
     "commas": (RUN.replace(" ", ","), "line 1: 6 fields were wanted.*found 1"),
     "an empty field": ("q1\tQ0\td1\t1\t\ts\n", "line 1: 6 fields were wanted"),
     "a NaN score": (RUN + "q3 Q0 d1 1 NaN s\n", "line 4: the score 'NaN' is not a number"),
@@ -283,16 +301,43 @@ BROKEN_RUNS = {
     "a word for a score": (RUN + "q3 Q0 d1 1 high s\n", "line 4: the score 'high' is not a number"),
     "a decimal comma": (RUN + "q3 Q0 d1 1 0,5 s\n", "line 4: the score '0,5' is not a number"),
     "True for a score": ("q3 Q0 d1 1 True s\n", "line 1: the score 'True' is not a number"),
-    "rank and score swapped": ("q1 Q0 d1 0.9 1 s\nq1 Q0 d2 0.8 2 s\n", f"line 1: the rank '0.9'.*{RUN_ORDER}"),
-    "rank and score swapped below": (RUN + "q1 Q0 d3 0.7 3 s\n", f"line 4: the rank '0.7'.*{RUN_ORDER}"),
-    "rank before doc_id": ("q1 Q0 1 d1 0.9 s\nq1 Q0 2 d2 0.8 s\n", f"line 1: the rank 'd1'.*{RUN_ORDER}"),
-    "name before score": ("q1 Q0 d1 1 s 0.9\nq1 Q0 d2 2 s 0.8\n", f"line 1: the score 's'.*{RUN_ORDER}"),
-    "doc_id before Q0": ("q1 d1 Q0 1 0.9 s\nq1 d2 Q0 2 0.8 s\n", f"doc_id of every line is Q0.*{RUN_ORDER}"),
-    "name first": ("s q1 Q0 d1 1 0.9\ns q1 Q0 d2 2 0.8\n", f"doc_id of every line is Q0.*{RUN_ORDER}"),
+    "rank and score swapped": (
+        "q1 Q0 d1 0.9 1 s\nq1 Q0 d2 0.8 2 s\n",
+        f"line 1: the rank '0.9'.*{RUN_ORDER}",
+    ),
+    "rank and score swapped below": (
+        RUN + "q1 Q0 d3 0.7 3 s\n",
+        f"line 4: the rank '0.7'.*{RUN_ORDER}",
+    ),
+    "rank before doc_id": (
+        "q1 Q0 1 d1 0.9 s\nq1 Q0 2 d2 0.8 s\n",
+        f"line 1: the rank 'd1'.*{RUN_ORDER}",
+    ),
+    "name before score": (
+        "q1 Q0 d1 1 s 0.9\nq1 Q0 d2 2 s 0.8\n",
+        f"line 1: the score 's'.*{RUN_ORDER}",
+    ),
+    "doc_id before Q0": (
+        "q1 d1 Q0 1 0.9 s\nq1 d2 Q0 2 0.8 s\n",
+        f"doc_id of every line is Q0.*{RUN_ORDER}",
+    ),
+    "name first": (
+        "s q1 Q0 d1 1 0.9\ns q1 Q0 d2 2 0.8\n",
+        f"doc_id of every line is Q0.*{RUN_ORDER}",
+    ),
     "only a header": (RUN_ORDER + "\n", "line 1: the rank 'rank' is not a whole number"),
-    "TREC judgements": (QRELS, r"line 1: 6 fields were wanted.*found 4.*TREC judgements: load_qrels"),
-    "one TREC judgement": ("q1 0 d1 1\n", r"line 1: 6 fields were wanted.*found 4.*TREC judgements: load_qrels"),
-    "BEIR judgements": (HEADER + BEIR, r"line 1: 6 fields were wanted.*found 3.*BEIR judgements: load_qrels"),
+    "TREC judgements": (
+        QRELS,
+        r"line 1: 6 fields were wanted.*found 4.*TREC judgements: load_qrels",
+    ),
+    "one TREC judgement": (
+        "q1 0 d1 1\n",
+        r"line 1: 6 fields were wanted.*found 4.*TREC judgements: load_qrels",
+    ),
+    "BEIR judgements": (
+        HEADER + BEIR,
+        r"line 1: 6 fields were wanted.*found 3.*BEIR judgements: load_qrels",
+    ),
     "a Git LFS pointer": (LFS_POINTER, "is a Git LFS pointer.*git lfs pull"),
     "an empty file": ("", "is empty"),
     "a file of blank lines": ("\n \n\t\n", "is empty"),
@@ -318,31 +363,67 @@ BROKEN_QRELS = {
     "a field too many": (QRELS + "q3 0 d1 1 1\n", "line 5: 4 fields were wanted.*found 5"),
     "two fields": ("q1 d1\n", "line 1: 4 fields were wanted.*found 2"),
     "BEIR, a field too few": (HEADER + BEIR + "q3\td1\n", "line 6: 3 fields were wanted.*found 2"),
-    "BEIR, a field too many": (HEADER + BEIR + "q3\td1\t1\t1\n", "line 6: 3 fields were wanted.*found 4"),
+    "BEIR, a field too many": (
+        HEADER + BEIR + "q3\td1\t1\t1\n",
+        "line 6: 3 fields were wanted.*found 4",
+    ),
     "BEIR, an empty field": (HEADER + "q1\t\t1\n", "line 2: 3 fields were wanted.*found 2"),
-    "BEIR, broken behind blank lines": (HEADER + "\n\n" + BEIR + "q3\td1\n", "line 8: 3 fields were wanted"),
-    "BEIR, broken behind CRLF": (HEADER + "\r\n" + BEIR + "q3\td1\r\n", "line 7: 3 fields were wanted"),
+    "BEIR, broken behind blank lines": (
+        HEADER + "\n\n" + BEIR + "q3\td1\n",
+        "line 8: 3 fields were wanted",
+    ),
+    "BEIR, broken behind CRLF": (
+        HEADER + "\r\n" + BEIR + "q3\td1\r\n",
+        "line 7: 3 fields were wanted",
+    ),
     "commas": ("query-id,corpus-id,score\nq1,d1,1\n", "line 1: 4 fields were wanted.*found 1"),
-    "a NaN grade": (QRELS + "q3 0 d1 nan\n", f"line 5: the relevance 'nan' is not a number.*{TREC_ORDER}"),
-    "a word for a grade": (QRELS + "q3 0 d1 yes\n", f"line 5: the relevance 'yes' is not a number.*{TREC_ORDER}"),
-    "BEIR, a NaN grade": (HEADER + BEIR + "q3\td1\tnan\n", f"line 6: the relevance 'nan'.*{BEIR_ORDER}"),
-    "BEIR, a word for a grade": (HEADER + BEIR + "q3\td1\tyes\n", f"line 6: the relevance 'yes'.*{BEIR_ORDER}"),
+    "a NaN grade": (
+        QRELS + "q3 0 d1 nan\n",
+        f"line 5: the relevance 'nan' is not a number.*{TREC_ORDER}",
+    ),
+    "a word for a grade": (
+        QRELS + "q3 0 d1 yes\n",
+        f"line 5: the relevance 'yes' is not a number.*{TREC_ORDER}",
+    ),
+    "BEIR, a NaN grade": (
+        HEADER + BEIR + "q3\td1\tnan\n",
+        f"line 6: the relevance 'nan'.*{BEIR_ORDER}",
+    ),
+    "BEIR, a word for a grade": (
+        HEADER + BEIR + "q3\td1\tyes\n",
+        f"line 6: the relevance 'yes'.*{BEIR_ORDER}",
+    ),
     "an infinite grade": ("q1 0 d1 inf\n", "line 1: the relevance 'inf' is not a number"),
     "doc_id before 0": ("q1 d1 0 1\nq1 d2 0 1\n", f"doc_id of every line is 0.*{TREC_ORDER}"),
     "doc_id first": ("d1 q1 0 1\nd2 q1 0 1\n", f"doc_id of every line is 0.*{TREC_ORDER}"),
-    "grade before doc_id": ("q1 0 1 d1\nq1 0 0 d2\n", f"line 1: the relevance 'd1' is not a number.*{TREC_ORDER}"),
+    "grade before doc_id": (
+        "q1 0 1 d1\nq1 0 0 d2\n",
+        f"line 1: the relevance 'd1' is not a number.*{TREC_ORDER}",
+    ),
     "0 at the end": ("q1 d1 1 0\nq1 d2 2 0\nq2 d1 0 0\n", TREC_ORDER),
-    "BEIR, grade before doc_id": ("q1\t1\td1\n", f"line 1: the relevance 'd1' is not a number.*{BEIR_ORDER}"),
-    "BEIR, columns not as in the header": (HEADER + "q1\t1\td1\n", f"line 2: the relevance 'd1'.*{BEIR_ORDER}"),
+    "BEIR, grade before doc_id": (
+        "q1\t1\td1\n",
+        f"line 1: the relevance 'd1' is not a number.*{BEIR_ORDER}",
+    ),
+    "BEIR, columns not as in the header": (
+        HEADER + "q1\t1\td1\n",
+        f"line 2: the relevance 'd1'.*{BEIR_ORDER}",
+    ),
     "header with documents first": ("corpus-id\tquery-id\tscore\nd1\tq1\t1\n", OTHER_HEADER),
     "header with grades first": ("score\tquery-id\tcorpus-id\n1\tq1\td1\n", OTHER_HEADER),
     "header with grades in the middle": ("query-id\tscore\tcorpus-id\nq1\t1\td1\n", OTHER_HEADER),
     "only a header": (HEADER, "holds no judgement, only a header"),
     "a header and blank lines": (HEADER + "\n\n", "holds no judgement, only a header"),
     "contradictory": (QRELS + "q1 0 d1 0\n", "line 5: q1 -> d1 has another grade above"),
-    "BEIR, contradictory": (HEADER + BEIR + "q1\td1\t2\n", "line 6: q1 -> d1 has another grade above"),
+    "BEIR, contradictory": (
+        HEADER + BEIR + "q1\td1\t2\n",
+        "line 6: q1 -> d1 has another grade above",
+    ),
     "a run": (RUN, r"line 1: 4 fields were wanted.*looks like a run: load_run"),
-    "a run with tabs": (RUN.replace(" ", "\t"), r"line 1: 4 fields were wanted.*looks like a run: load_run"),
+    "a run with tabs": (
+        RUN.replace(" ", "\t"),
+        r"line 1: 4 fields were wanted.*looks like a run: load_run",
+    ),
     "a Git LFS pointer": (LFS_POINTER, "is a Git LFS pointer.*git lfs pull"),
     "an empty file": ("", "is empty"),
     "CP949": ("질문1 0 문서1 1\n".encode("cp949"), r"is not UTF-8 \(byte 0\).*CP949"),
@@ -415,21 +496,34 @@ def test_the_default_name_of_a_run_is_that_of_the_kit(run_text):
 
 
 def test_hits_without_scores_count_down(run_text):
-    assert run_text({"q1": hits("a", "b", "c")}, name="s") == "q1 Q0 a 1 3.0 s\nq1 Q0 b 2 2.0 s\nq1 Q0 c 3 1.0 s\n"
+    assert (
+        run_text({"q1": hits("a", "b", "c")}, name="s")
+        == "q1 Q0 a 1 3.0 s\nq1 Q0 b 2 2.0 s\nq1 Q0 c 3 1.0 s\n"
+    )
 
 
 def test_distances_get_a_minus_sign(run_text):
-    assert run_text({"q1": scored(("a", 0.1), ("b", 0.5))}, name="s") == "q1 Q0 a 1 -0.1 s\nq1 Q0 b 2 -0.5 s\n"
+    assert (
+        run_text({"q1": scored(("a", 0.1), ("b", 0.5))}, name="s")
+        == "q1 Q0 a 1 -0.1 s\nq1 Q0 b 2 -0.5 s\n"
+    )
 
 
 def test_distances_of_one_hit_get_a_minus_sign_where_they_are_known(run_text):
-    results = Results({"q1": [{"doc_id": "a", "title": "", "content": "", "score": 0.1}]}, k=1, lower_is_better=True)
+    results = Results(
+        {"q1": [{"doc_id": "a", "title": "", "content": "", "score": 0.1}]},
+        k=1,
+        lower_is_better=True,
+    )
     assert run_text(results, name="s") == "q1 Q0 a 1 -0.1 s\n"
 
 
 def test_equal_scores_are_stepped_down_by_a_float32(run_text):
     below = float(np.nextafter(np.float32(0.5), np.float32(0)))
-    assert run_text({"q1": scored(("a", 0.5), ("b", 0.5))}, name="s") == f"q1 Q0 a 1 0.5 s\nq1 Q0 b 2 {below!r} s\n"
+    assert (
+        run_text({"q1": scored(("a", 0.5), ("b", 0.5))}, name="s")
+        == f"q1 Q0 a 1 0.5 s\nq1 Q0 b 2 {below!r} s\n"
+    )
 
 
 def test_an_empty_ranking_writes_no_line(run_text):
@@ -504,7 +598,9 @@ def test_a_run_that_was_read_can_be_written(reread, write):
 
 def random_rankings(rng):
     """Rankings of one kind of scores: falling, tied, closer than a float32 tells apart, distances, none."""
-    kind = rng.choice(["falling", "ties", "all equal", "close", "zeros", "distances", "against the order", "none"])
+    kind = rng.choice(
+        ["falling", "ties", "all equal", "close", "zeros", "distances", "against the order", "none"]
+    )
     draw = {
         "falling": lambda: rng.uniform(-5, 100),
         "ties": lambda: rng.choice([0.25, 0.5, 1.0, -3.0]),
@@ -517,7 +613,9 @@ def random_rankings(rng):
     }[kind]
     results = {}
     for query_id in ("q1", "q2", "질문3"):
-        docs = rng.sample([*(f"d{i}" for i in range(12)), "문서1", "문서10", "é", "Z"], rng.randint(1, 12))
+        docs = rng.sample(
+            [*(f"d{i}" for i in range(12)), "문서1", "문서10", "é", "Z"], rng.randint(1, 12)
+        )
         values = [draw() for _ in docs]
         if kind not in ("against the order", "none"):
             values.sort(reverse=kind != "distances")
@@ -532,7 +630,9 @@ def test_the_order_of_random_rankings_comes_back(reread):
     rng = random.Random(5)
     for _ in range(120):
         results = random_rankings(rng)
-        expected = {query_id: [hit["doc_id"] for hit in ranking] for query_id, ranking in results.items()}
+        expected = {
+            query_id: [hit["doc_id"] for hit in ranking] for query_id, ranking in results.items()
+        }
         assert in_trec_order(reread(results)) == expected
 
 
@@ -540,8 +640,12 @@ def test_random_rankings_have_the_same_values_when_read_back(reread):
     rng = random.Random(6)
     for _ in range(40):
         results = random_rankings(rng)
-        all_qa = [query({f"d{i}": rng.randint(0, 3) for i in range(12)} | {"Z": 1}, q) for q in results]
-        pd.testing.assert_frame_equal(per_query(all_qa, reread(results)), per_query(all_qa, results))
+        all_qa = [
+            query({f"d{i}": rng.randint(0, 3) for i in range(12)} | {"Z": 1}, q) for q in results
+        ]
+        pd.testing.assert_frame_equal(
+            per_query(all_qa, reread(results)), per_query(all_qa, results)
+        )
 
 
 def test_random_rankings_have_the_same_order_for_trec_eval(tmp_path):
@@ -553,17 +657,27 @@ def test_random_rankings_have_the_same_order_for_trec_eval(tmp_path):
             run = pytrec_eval.parse_run(file)
         for query_id, ranking in results.items():
             for rank, hit in enumerate(ranking, start=1):
-                evaluator = pytrec_eval.RelevanceEvaluator({query_id: {hit["doc_id"]: 1}}, {"recip_rank"})
-                assert evaluator.evaluate(run)[query_id]["recip_rank"] == pytest.approx(1 / rank, abs=1e-15)
+                evaluator = pytrec_eval.RelevanceEvaluator(
+                    {query_id: {hit["doc_id"]: 1}}, {"recip_rank"}
+                )
+                assert evaluator.evaluate(run)[query_id]["recip_rank"] == pytest.approx(
+                    1 / rank, abs=1e-15
+                )
 
 
 @pytest.fixture(scope="module")
 def searched(embeddings):
     """Results of a search, whose scores are distances, with a tie at every rank."""
     texts = ["어텐션 메커니즘", "문서 청킹", "벡터 검색", "토큰화"]
-    docs = [{"doc_id": f"문서{i}", "title": "", "content": texts[i // 2]} for i in range(8)]  # each text twice
+    docs = [
+        {"doc_id": f"문서{i}", "title": "", "content": texts[i // 2]} for i in range(8)
+    ]  # each text twice
     all_qa = [
-        {"query_id": f"질문{i}", "question": text, "relevant_doc_ids": {f"문서{2 * i + 1}": 2, f"문서{i}": 1}}
+        {
+            "query_id": f"질문{i}",
+            "question": text,
+            "relevant_doc_ids": {f"문서{2 * i + 1}": 2, f"문서{i}": 1},
+        }
         for i, text in enumerate(texts)
     ]
     return all_qa, search_all(build_vectorstore(docs, embeddings), all_qa, k=6)
@@ -572,14 +686,18 @@ def searched(embeddings):
 @pytest.mark.parametrize("name", ["saved.run", "saved.run.gz"])
 def test_distances_of_a_search_keep_their_order(reread, searched, name):
     _, results = searched
-    expected = {query_id: [hit["doc_id"] for hit in ranking] for query_id, ranking in results.items()}
+    expected = {
+        query_id: [hit["doc_id"] for hit in ranking] for query_id, ranking in results.items()
+    }
     assert in_trec_order(reread(results, name)) == expected
 
 
 def test_a_search_has_the_same_values_when_read_back(reread, searched):
     all_qa, results = searched
     ks = range(1, 7)
-    pd.testing.assert_frame_equal(per_query(all_qa, reread(results), ks), per_query(all_qa, results, ks), rtol=0)
+    pd.testing.assert_frame_equal(
+        per_query(all_qa, reread(results), ks), per_query(all_qa, results, ks), rtol=0
+    )
 
 
 def test_the_table_of_a_search_is_written_as_the_search_is(run_text, searched):
@@ -594,7 +712,9 @@ def test_the_table_of_a_search_without_rank_is_not_written_backwards(tmp_path, s
 
 
 def unscored():
-    return Results({"q1": [{"doc_id": doc_id, "title": "", "content": ""} for doc_id in "cab"]}, k=3)
+    return Results(
+        {"q1": [{"doc_id": doc_id, "title": "", "content": ""} for doc_id in "cab"]}, k=3
+    )
 
 
 def test_results_of_a_retriever_keep_their_order(reread):
@@ -611,19 +731,27 @@ def test_infinite_scores_come_back_in_order(reread):
 
 
 def test_a_table_by_rank_keeps_its_order(reread):
-    table = pd.DataFrame({"query_id": ["q1", "q2", "q1"], "doc_id": ["b", "x", "a"], "rank": [2, 1, 1]})
+    table = pd.DataFrame(
+        {"query_id": ["q1", "q2", "q1"], "doc_id": ["b", "x", "a"], "rank": [2, 1, 1]}
+    )
     assert in_trec_order(reread(table)) == {"q1": ["a", "b"], "q2": ["x"]}
 
 
 def test_a_table_by_score_keeps_its_order(reread):
-    table = pd.DataFrame({"query_id": ["q1", "q2", "q1"], "doc_id": ["b", "x", "a"], "score": [0.1, 1.0, 0.9]})
+    table = pd.DataFrame(
+        {"query_id": ["q1", "q2", "q1"], "doc_id": ["b", "x", "a"], "score": [0.1, 1.0, 0.9]}
+    )
     assert in_trec_order(reread(table)) == {"q1": ["a", "b"], "q2": ["x"]}
 
 
 TIES = {
     "texts": pd.DataFrame({"query_id": "q1", "doc_id": ["d1", "d10", "d2"], "score": 0.5}),
     "categories": pd.DataFrame(
-        {"query_id": "q1", "doc_id": pd.Categorical(["a", "b", "c"], categories=["c", "a", "b"]), "score": 0.5}
+        {
+            "query_id": "q1",
+            "doc_id": pd.Categorical(["a", "b", "c"], categories=["c", "a", "b"]),
+            "score": 0.5,
+        }
     ),
     "integers": pd.DataFrame({"query_id": 1, "doc_id": [10, 9, 100], "score": 0.5}),
 }
@@ -642,7 +770,9 @@ def test_ties_of_a_table_come_back_in_the_order_that_the_metrics_use(reread, tab
 
 ALL_QA = [query({"d1": 3, "d2": 0, "d3": -1}, "q1"), query(["d2"], "q2")]
 JUDGED = [("q1", "d1", 3.0), ("q1", "d2", 0.0), ("q1", "d3", -1.0), ("q2", "d2", 1.0)]
-qrels_names = pytest.mark.parametrize("name", ["qrels.txt", "qrels.txt.gz", "test.tsv", "test.tsv.gz"])
+qrels_names = pytest.mark.parametrize(
+    "name", ["qrels.txt", "qrels.txt.gz", "test.tsv", "test.tsv.gz"]
+)
 
 
 @qrels_names
@@ -663,13 +793,18 @@ def test_judgements_that_were_read_can_be_written(rejudged, write, name):
 
 @qrels_names
 def test_the_only_relevant_document_may_be_called_0(rejudged, name):
-    assert rows(rejudged([query(["0"], "q1"), query(["0"], "q2")], name)) == [("q1", "0", 1.0), ("q2", "0", 1.0)]
+    assert rows(rejudged([query(["0"], "q1"), query(["0"], "q2")], name)) == [
+        ("q1", "0", 1.0),
+        ("q2", "0", 1.0),
+    ]
 
 
 @qrels_names
 def test_judgements_have_the_same_values_when_read_back(rejudged, name):
     results = {"q1": hits("d2", "d1"), "q2": hits("d1", "d2")}
-    pd.testing.assert_frame_equal(per_query(rejudged(ALL_QA, name), results), per_query(ALL_QA, results))
+    pd.testing.assert_frame_equal(
+        per_query(rejudged(ALL_QA, name), results), per_query(ALL_QA, results)
+    )
 
 
 def test_judgements_are_written_in_trecs_form(tmp_path):
@@ -679,14 +814,18 @@ def test_judgements_are_written_in_trecs_form(tmp_path):
 
 def test_judgements_are_written_in_beirs_form_to_a_tsv(tmp_path):
     save_qrels(ALL_QA, tmp_path / "test.tsv")
-    assert (tmp_path / "test.tsv").read_text() == HEADER + "q1\td1\t3\nq1\td2\t0\nq1\td3\t-1\nq2\td2\t1\n"
+    assert (
+        tmp_path / "test.tsv"
+    ).read_text() == HEADER + "q1\td1\t3\nq1\td2\t0\nq1\td3\t-1\nq2\td2\t1\n"
 
 
 def test_ids_with_spaces_come_back_from_a_tsv(rejudged):
     assert rows(rejudged([query(["문서 1"], "q 1")], "test.tsv")) == [("q 1", "문서 1", 1.0)]
 
 
-@pytest.mark.parametrize(("doc_id", "name"), [("d 1", "qrels.txt"), ("d\t1", "test.tsv"), ("d\n1", "test.tsv")])
+@pytest.mark.parametrize(
+    ("doc_id", "name"), [("d 1", "qrels.txt"), ("d\t1", "test.tsv"), ("d\n1", "test.tsv")]
+)
 def test_ids_that_the_form_cannot_hold_are_refused(tmp_path, doc_id, name):
     with pytest.raises(ValueError, match="holds white space"):
         save_qrels([query([doc_id])], tmp_path / name)
@@ -710,7 +849,9 @@ def random_files(tmp_path_factory):
     for query_id in [*(f"q{i}" for i in range(40)), *STRANGE_IDS]:
         for rank, doc_id in enumerate(rng.sample(docs, 25), start=1):
             blank = rng.choice([" ", "\t", "  "])
-            run.append(blank.join([query_id, "Q0", doc_id, str(rank), repr(rng.randint(-40, 40) / 8), "s"]))
+            run.append(
+                blank.join([query_id, "Q0", doc_id, str(rank), repr(rng.randint(-40, 40) / 8), "s"])
+            )
         for doc_id in rng.sample(docs, 10):
             qrels.append("\t".join([query_id, "0", doc_id, str(rng.randint(-1, 3))]))
     rng.shuffle(run)
@@ -726,7 +867,10 @@ def read_by_pytrec(run_path, qrels_path):
 
 def nested(table):
     """query_id -> doc_id -> value."""
-    return {query_id: dict(rows(of_query.iloc[:, 1:])) for query_id, of_query in table.groupby("query_id")}
+    return {
+        query_id: dict(rows(of_query.iloc[:, 1:]))
+        for query_id, of_query in table.groupby("query_id")
+    }
 
 
 def test_a_run_is_what_pytrec_reads(random_files):
@@ -739,18 +883,26 @@ def test_qrels_are_what_pytrec_reads(random_files):
     assert nested(load_qrels(random_files[1])) == qrels
 
 
-@pytest.mark.parametrize(("metric", "measure"), [("nDCG", "ndcg_cut"), ("Recall", "recall"), ("Precision", "P")])
+@pytest.mark.parametrize(
+    ("metric", "measure"), [("nDCG", "ndcg_cut"), ("Recall", "recall"), ("Precision", "P")]
+)
 def test_values_of_files_are_those_of_pytrec(random_files, metric, measure):
     run, qrels = read_by_pytrec(*random_files)
     expected = pytrec_eval.RelevanceEvaluator(qrels, {f"{measure}.5,20"}).evaluate(run)
-    table = per_query(load_qrels(random_files[1]), load_run(random_files[0]), ks=(5, 20), no_relevant="zero")
+    table = per_query(
+        load_qrels(random_files[1]), load_run(random_files[0]), ks=(5, 20), no_relevant="zero"
+    )
     for k in (5, 20):
         theirs = [expected[query_id][f"{measure}_{k}"] for query_id in table.index]
         np.testing.assert_allclose(table[f"{metric}@{k}"], theirs, rtol=0, atol=1e-12)
 
 
 def test_200_000_lines_of_a_run_load_in_seconds(write):
-    path = write("".join(f"q{i // 100} Q0 d{i % 9973} {i % 100 + 1} {100 - i % 100} s\n" for i in range(200_000)))
+    path = write(
+        "".join(
+            f"q{i // 100} Q0 d{i % 9973} {i % 100 + 1} {100 - i % 100} s\n" for i in range(200_000)
+        )
+    )
     start = time.perf_counter()
     assert len(load_run(path)) == 200_000
     assert time.perf_counter() - start < 10

@@ -34,7 +34,11 @@ def with_query(**fields):
 
 def without(records, field):
     """The records, without the field in the second."""
-    return [records[0], {name: value for name, value in records[1].items() if name != field}, *records[2:]]
+    return [
+        records[0],
+        {name: value for name, value in records[1].items() if name != field},
+        *records[2:],
+    ]
 
 
 def error(docs=DOCS, all_qa=ALL_QA):
@@ -73,7 +77,10 @@ def test_the_lecture_is_clean(lecture):
 
 def test_the_first_ten_documents_of_the_lecture_miss_those_added_later(lecture):
     report = validate_dataset(lecture.docs[:10], lecture.all_qa)
-    assert [sentence.split(":")[0] for sentence in report.errors] == ["q11 -> doc_011", "q12 -> doc_012"]
+    assert [sentence.split(":")[0] for sentence in report.errors] == [
+        "q11 -> doc_011",
+        "q12 -> doc_012",
+    ]
 
 
 def test_a_query_id_equal_to_a_document_id_has_no_effect():
@@ -91,7 +98,15 @@ def test_a_query_id_equal_to_a_document_id_has_no_effect():
         np.array(["doc_003"], dtype=object),
         np.array(["doc_003"]),
     ],
-    ids=["tuple", "set", "grades", "zero grade", "numpy grade", "array of objects", "array of text"],
+    ids=[
+        "tuple",
+        "set",
+        "grades",
+        "zero grade",
+        "numpy grade",
+        "array of objects",
+        "array of text",
+    ],
 )
 def test_relevant_documents_may_be_given_in_every_form(relevant):
     report = validate_dataset(DOCS, with_query(relevant_doc_ids=relevant))
@@ -121,11 +136,16 @@ def test_no_id_is_offered_where_none_is_close():
 def test_every_relevant_document_that_is_not_in_the_corpus_is_an_error():
     report = validate_dataset(DOCS, with_query(relevant_doc_ids=["doc_998", "doc_003", "doc_999"]))
     assert len(report) == 2
-    assert [sentence.split(":")[0] for sentence in report.errors] == ["q03 -> doc_998", "q03 -> doc_999"]
+    assert [sentence.split(":")[0] for sentence in report.errors] == [
+        "q03 -> doc_998",
+        "q03 -> doc_999",
+    ]
 
 
 def test_a_judged_document_with_grade_0_must_be_in_the_corpus_too():
-    assert "q03 -> doc_999" in error(all_qa=with_query(relevant_doc_ids={"doc_003": 1, "doc_999": 0}))
+    assert "q03 -> doc_999" in error(
+        all_qa=with_query(relevant_doc_ids={"doc_003": 1, "doc_999": 0})
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,7 +173,10 @@ def test_a_relevant_document_that_looks_like_one_of_the_corpus(doc_id, relevant,
 @pytest.mark.parametrize("relevant", [7, 7.5, float("nan"), None, True])
 def test_a_relevant_document_that_is_no_text(relevant):
     sentence = error(all_qa=with_query(relevant_doc_ids=[relevant]))
-    assert f"q03 -> {relevant}: a relevant_doc_id must be a text, found {type(relevant).__name__}" in sentence
+    assert (
+        f"q03 -> {relevant}: a relevant_doc_id must be a text, found {type(relevant).__name__}"
+        in sentence
+    )
 
 
 @pytest.mark.parametrize("grade", ["2", "high", None, float("nan"), float("inf"), True])
@@ -166,7 +189,9 @@ def test_a_grade_that_is_no_number(grade):
 
 def test_one_relevant_document_in_place_of_a_list():
     sentence = error(all_qa=with_query(relevant_doc_ids="doc_003"))
-    assert sentence == ("q03: relevant_doc_ids must be a list or a dict, found str 'doc_003'. Write ['doc_003'].")
+    assert sentence == (
+        "q03: relevant_doc_ids must be a list or a dict, found str 'doc_003'. Write ['doc_003']."
+    )
 
 
 def test_a_list_written_as_text():
@@ -178,7 +203,10 @@ def test_a_list_written_as_text():
 @pytest.mark.parametrize("relevant", [None, float("nan"), 3])
 def test_relevant_documents_that_are_no_list(relevant):
     sentence = error(all_qa=with_query(relevant_doc_ids=relevant))
-    assert f"q03: relevant_doc_ids must be a list or a dict, found {type(relevant).__name__}" in sentence
+    assert (
+        f"q03: relevant_doc_ids must be a list or a dict, found {type(relevant).__name__}"
+        in sentence
+    )
 
 
 def test_a_list_within_the_list():
@@ -195,7 +223,10 @@ def test_a_missing_field_of_a_document(field):
     all_qa = [ALL_QA[0], ALL_QA[2]]  # none needs the second document
     sentence = error(without(DOCS, field), all_qa)
     assert sentence.startswith("document 2 (")
-    assert f"the field {field} is missing (found {', '.join(without(DOCS, field)[1])}). Add {field}." in sentence
+    assert (
+        f"the field {field} is missing (found {', '.join(without(DOCS, field)[1])}). Add {field}."
+        in sentence
+    )
 
 
 @pytest.mark.parametrize("field", ["query_id", "question", "relevant_doc_ids"])
@@ -215,7 +246,9 @@ def test_a_content_that_is_empty_or_no_text(content):
 
 @pytest.mark.parametrize("title", ["  ", None, float("nan"), 7])
 def test_a_title_that_is_no_text(title):
-    assert f"title must be a text that is not empty, found {title!r}" in error(with_doc(title=title))
+    assert f"title must be a text that is not empty, found {title!r}" in error(
+        with_doc(title=title)
+    )
 
 
 @pytest.mark.parametrize("question", ["", " ", None, float("nan"), 7])
@@ -262,14 +295,20 @@ def test_a_document_id_that_is_no_text(doc_id):
     all_qa = [ALL_QA[0], ALL_QA[2]]
     sentence = error(with_doc(doc_id=doc_id), all_qa)
     assert sentence.startswith("document 2: ")
-    assert f"doc_id must be a text that is not empty, found {type(doc_id).__name__} {doc_id!r}" in sentence
+    assert (
+        f"doc_id must be a text that is not empty, found {type(doc_id).__name__} {doc_id!r}"
+        in sentence
+    )
 
 
 @pytest.mark.parametrize("query_id", [7, 7.0, float("nan"), None, True, "", "  "])
 def test_a_query_id_that_is_no_text(query_id):
     sentence = error(all_qa=with_query(query_id=query_id))
     assert sentence.startswith("query 3: ")
-    assert f"query_id must be a text that is not empty, found {type(query_id).__name__} {query_id!r}" in sentence
+    assert (
+        f"query_id must be a text that is not empty, found {type(query_id).__name__} {query_id!r}"
+        in sentence
+    )
 
 
 def test_the_cure_for_a_number_is_the_same_id_as_text():
@@ -295,7 +334,11 @@ CONFUSABLE = [
 
 @pytest.mark.parametrize(("one", "other", "difference"), CONFUSABLE)
 def test_document_ids_that_look_alike(one, other, difference):
-    docs = [*DOCS, {"doc_id": one, "title": "a", "content": "x"}, {"doc_id": other, "title": "b", "content": "y"}]
+    docs = [
+        *DOCS,
+        {"doc_id": one, "title": "a", "content": "x"},
+        {"doc_id": other, "title": "b", "content": "y"},
+    ]
     sentence = error(docs)
     assert f"doc_ids: {one!r} and {other!r} differ only by {difference}" in sentence
     assert "Write an id in one way everywhere." in sentence
@@ -308,15 +351,26 @@ def test_query_ids_that_look_alike(one, other, difference):
 
 
 def test_ids_that_differ_only_by_type():
-    docs = [*DOCS, {"doc_id": 1, "title": "a", "content": "x"}, {"doc_id": "1", "title": "b", "content": "y"}]
+    docs = [
+        *DOCS,
+        {"doc_id": 1, "title": "a", "content": "x"},
+        {"doc_id": "1", "title": "b", "content": "y"},
+    ]
     errors = validate_dataset(docs, ALL_QA).errors
-    assert any("doc_ids: 1 and '1' differ only by type (int and str)" in sentence for sentence in errors)
+    assert any(
+        "doc_ids: 1 and '1' differ only by type (int and str)" in sentence for sentence in errors
+    )
 
 
-@pytest.mark.parametrize("pair", [("09081824", "9081824"), ("830e2936", "inf"), ("a-b", "ab"), ("doc 1", "doc1")])
+@pytest.mark.parametrize(
+    "pair", [("09081824", "9081824"), ("830e2936", "inf"), ("a-b", "ab"), ("doc 1", "doc1")]
+)
 def test_ids_that_a_guessing_reader_would_confuse_are_different(pair):
     docs = [{"doc_id": doc_id, "title": "t", "content": f"text of {doc_id}"} for doc_id in pair]
-    all_qa = [{"query_id": doc_id, "question": f"{doc_id}?", "relevant_doc_ids": [doc_id]} for doc_id in pair]
+    all_qa = [
+        {"query_id": doc_id, "question": f"{doc_id}?", "relevant_doc_ids": [doc_id]}
+        for doc_id in pair
+    ]
     assert validate_dataset(docs, all_qa).errors == []
 
 
@@ -330,7 +384,9 @@ def test_documents_with_equal_text():
 
 
 def test_documents_whose_texts_differ_only_by_white_space():
-    assert "2 documents have the same content" in warning(with_doc(content=" Attention  compares\ntokens."))
+    assert "2 documents have the same content" in warning(
+        with_doc(content=" Attention  compares\ntokens.")
+    )
 
 
 def test_a_query_asked_twice():
@@ -362,13 +418,19 @@ def test_empty_titles_are_one_warning():
 
 def test_a_document_judged_twice_in_a_list():
     sentence = warning(all_qa=with_query(relevant_doc_ids=["doc_003", "doc_003"]))
-    assert sentence.startswith("q03: a document is listed twice in relevant_doc_ids; it counts once")
+    assert sentence.startswith(
+        "q03: a document is listed twice in relevant_doc_ids; it counts once"
+    )
 
 
 def test_a_document_judged_twice_in_a_table_with_a_row_a_judgement():
-    qrels = pd.DataFrame({"query_id": ["q01", "q01"], "doc_id": ["doc_001", "doc_001"], "relevance": [1, 2]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q01", "q01"], "doc_id": ["doc_001", "doc_001"], "relevance": [1, 2]}
+    )
     report = validate_dataset(DOCS, qrels)
-    assert any("twice" in sentence and "q01" in sentence for sentence in report.errors + report.warnings)
+    assert any(
+        "twice" in sentence and "q01" in sentence for sentence in report.errors + report.warnings
+    )
 
 
 def test_warnings_are_not_errors():
@@ -381,18 +443,24 @@ def test_warnings_are_not_errors():
 
 
 def test_tables_are_validated_as_lists_are():
-    report = validate_dataset(pd.DataFrame(DOCS), pd.DataFrame(with_query(relevant_doc_ids=["doc_999"])))
+    report = validate_dataset(
+        pd.DataFrame(DOCS), pd.DataFrame(with_query(relevant_doc_ids=["doc_999"]))
+    )
     assert [sentence.split(":")[0] for sentence in report.errors] == ["q03 -> doc_999"]
 
 
 def test_a_table_with_a_row_a_judgement_needs_no_question():
-    qrels = pd.DataFrame({"query_id": ["q01", "q01", "q02"], "doc_id": ["doc_001", "doc_002", "doc_999"]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q01", "q01", "q02"], "doc_id": ["doc_001", "doc_002", "doc_999"]}
+    )
     report = validate_dataset(DOCS, qrels)
     assert [sentence.split(":")[0] for sentence in report.errors] == ["q02 -> doc_999"]
 
 
 def test_a_grade_missing_in_a_table_is_an_error():
-    qrels = pd.DataFrame({"query_id": ["q01", "q02"], "doc_id": ["doc_001", "doc_002"], "relevance": [1, None]})
+    qrels = pd.DataFrame(
+        {"query_id": ["q01", "q02"], "doc_id": ["doc_001", "doc_002"], "relevance": [1, None]}
+    )
     assert "q02: " in error(all_qa=qrels)
 
 
@@ -403,7 +471,9 @@ def test_a_grade_missing_in_a_table_is_an_error():
 def bad_report():
     """A report of two errors and a warning."""
     docs = with_doc(content="")
-    return validate_dataset(docs, [*with_query(relevant_doc_ids=["doc_999"]), ALL_QA[0] | {"query_id": "q04"}])
+    return validate_dataset(
+        docs, [*with_query(relevant_doc_ids=["doc_999"]), ALL_QA[0] | {"query_id": "q04"}]
+    )
 
 
 def test_everything_is_reported_at_once(bad_report):
@@ -428,7 +498,10 @@ def test_the_report_is_short_as_the_last_value_of_a_cell(bad_report):
 
 
 def test_a_long_report_prints_the_first_twenty_and_counts_the_others():
-    all_qa = [{"query_id": f"q{i}", "question": f"{i}?", "relevant_doc_ids": ["no such document"]} for i in range(1250)]
+    all_qa = [
+        {"query_id": f"q{i}", "question": f"{i}?", "relevant_doc_ids": ["no such document"]}
+        for i in range(1250)
+    ]
     lines = str(validate_dataset(DOCS, all_qa)).splitlines()
     assert lines[-1] == "  ... and 1,230 more errors: report.to_frame() lists all"
     assert len(lines) == 22
@@ -449,7 +522,10 @@ def test_to_frame_says_what_where_and_the_cure():
 
 def test_to_frame_of_clean_data_is_empty_with_its_columns():
     table = validate_dataset(DOCS, ALL_QA).to_frame()
-    assert (len(table), table.columns.tolist()) == (0, ["severity", "kind", "where", "what", "cure"])
+    assert (len(table), table.columns.tolist()) == (
+        0,
+        ["severity", "kind", "where", "what", "cure"],
+    )
 
 
 def test_raise_if_errors_raises_the_whole_report(bad_report):
@@ -472,12 +548,16 @@ def test_the_data_is_not_changed():
 
 
 def test_swapped_arguments_are_told():
-    with pytest.raises(TypeError, match=r"looks like queries. Write validate_dataset\(docs, all_qa\)"):
+    with pytest.raises(
+        TypeError, match=r"looks like queries. Write validate_dataset\(docs, all_qa\)"
+    ):
         validate_dataset(ALL_QA, DOCS)
 
 
 def test_swapped_tables_are_told():
-    with pytest.raises(TypeError, match=r"looks like queries. Write validate_dataset\(docs, all_qa\)"):
+    with pytest.raises(
+        TypeError, match=r"looks like queries. Write validate_dataset\(docs, all_qa\)"
+    ):
         validate_dataset(pd.DataFrame(ALL_QA), pd.DataFrame(DOCS))
 
 
@@ -504,9 +584,13 @@ N = 100_000
 
 @pytest.fixture(scope="module")
 def large():
-    docs = [{"doc_id": f"doc_{i:06}", "title": f"title {i}", "content": f"text {i} of many"} for i in range(N)]
+    docs = [
+        {"doc_id": f"doc_{i:06}", "title": f"title {i}", "content": f"text {i} of many"}
+        for i in range(N)
+    ]
     all_qa = [
-        {"query_id": f"q{i:06}", "question": f"what is {i}?", "relevant_doc_ids": [f"doc_{i:06}"]} for i in range(N)
+        {"query_id": f"q{i:06}", "question": f"what is {i}?", "relevant_doc_ids": [f"doc_{i:06}"]}
+        for i in range(N)
     ]
     return docs, all_qa
 
@@ -525,6 +609,10 @@ def test_100_000_clean_documents_and_queries(large):
 
 def test_100_000_relevant_documents_that_are_all_missing(large):
     docs, all_qa = large
-    report = validate_in_time(docs, [qa | {"relevant_doc_ids": [f"dok_{i:06}"]} for i, qa in enumerate(all_qa)])
+    report = validate_in_time(
+        docs, [qa | {"relevant_doc_ids": [f"dok_{i:06}"]} for i, qa in enumerate(all_qa)]
+    )
     assert len(report) == N
-    assert report.errors[-1].startswith("q099999 -> dok_099999: this relevant_doc_id is in no document")
+    assert report.errors[-1].startswith(
+        "q099999 -> dok_099999: this relevant_doc_id is in no document"
+    )

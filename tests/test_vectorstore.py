@@ -12,7 +12,13 @@ import pytest
 from conftest import ROOT
 from langchain_core.embeddings import Embeddings
 
-from rageval_kit import add_documents, build_vectorstore, load_vectorstore, save_vectorstore, search_all
+from rageval_kit import (
+    add_documents,
+    build_vectorstore,
+    load_vectorstore,
+    save_vectorstore,
+    search_all,
+)
 from rageval_kit.vectorstore import _import_community
 
 DOCS = [
@@ -21,7 +27,10 @@ DOCS = [
     {"doc_id": "doc_003", "title": "Tokens", "content": "Texts are cut into tokens."},
 ]
 MORE = [{"doc_id": "doc_004", "title": "Chunks", "content": "Long texts are cut."}]
-ALL_QA = [{"query_id": "q01", "question": "What comes first?"}, {"query_id": "q02", "question": "무엇을 쓰나?"}]
+ALL_QA = [
+    {"query_id": "q01", "question": "What comes first?"},
+    {"query_id": "q02", "question": "무엇을 쓰나?"},
+]
 
 
 class Letters(Embeddings):
@@ -40,7 +49,9 @@ class Letters(Embeddings):
         return self._vector(text)
 
     def _vector(self, text):
-        counts = np.bincount([ord(letter) % self.dimensions for letter in text], minlength=self.dimensions)
+        counts = np.bincount(
+            [ord(letter) % self.dimensions for letter in text], minlength=self.dimensions
+        )
         vector = counts / np.linalg.norm(counts)
         vector[0] = {"broken": np.nan, "endless": np.inf}.get(text.split("\n")[-1], vector[0])
         return vector.tolist()
@@ -58,7 +69,9 @@ def store(letters):
 
 def stored(store):
     """The documents of the store, in the order of its vectors."""
-    return [store.docstore.search(store.index_to_docstore_id[row]) for row in range(store.index.ntotal)]
+    return [
+        store.docstore.search(store.index_to_docstore_id[row]) for row in range(store.index.ntotal)
+    ]
 
 
 def first(store, question):
@@ -82,7 +95,9 @@ def test_the_id_in_the_store_is_the_doc_id(store):
 
 def test_documents_keep_their_order(letters):
     ids = [f"doc_{number}" for number in (7, 3, 9, 1, 200, 150)]
-    store = build_vectorstore([{"doc_id": doc_id, "title": "t", "content": doc_id} for doc_id in ids], letters)
+    store = build_vectorstore(
+        [{"doc_id": doc_id, "title": "t", "content": doc_id} for doc_id in ids], letters
+    )
     assert [document.metadata["doc_id"] for document in stored(store)] == ids
 
 
@@ -111,7 +126,9 @@ def test_a_title_that_is_left_out_is_empty(letters):
 
 
 def test_the_documents_may_be_a_table(letters):
-    assert stored(build_vectorstore(pd.DataFrame(DOCS), letters)) == stored(build_vectorstore(DOCS, letters))
+    assert stored(build_vectorstore(pd.DataFrame(DOCS), letters)) == stored(
+        build_vectorstore(DOCS, letters)
+    )
 
 
 def test_a_missing_title_in_a_table_is_not_the_text_nan(letters):
@@ -125,9 +142,13 @@ def test_a_missing_content_in_a_table_is_not_the_text_nan(letters):
 
 
 def test_documents_are_embedded_in_batches(letters):
-    build_vectorstore([{"doc_id": f"d{i}", "title": "", "content": f"text {i}"} for i in range(150)], letters)
+    build_vectorstore(
+        [{"doc_id": f"d{i}", "title": "", "content": f"text {i}"} for i in range(150)], letters
+    )
     assert [len(batch) for batch in letters._batches] == [64, 64, 22]
-    assert [text for batch in letters._batches for text in batch] == [f"text {i}" for i in range(150)]
+    assert [text for batch in letters._batches for text in batch] == [
+        f"text {i}" for i in range(150)
+    ]
 
 
 def test_a_short_corpus_shows_no_progress_bar(letters, capsys):
@@ -142,9 +163,10 @@ def test_the_documents_are_not_changed(letters):
 
 
 def test_langchains_own_search_works_on_the_store(store):
-    assert [document.metadata["doc_id"] for document in store.similarity_search("Texts are cut into tokens", k=1)] == [
-        "doc_003"
-    ]
+    assert [
+        document.metadata["doc_id"]
+        for document in store.similarity_search("Texts are cut into tokens", k=1)
+    ] == ["doc_003"]
 
 
 def test_langchains_retriever_works_on_the_store(store):
@@ -156,7 +178,9 @@ def test_langchains_retriever_works_on_the_store(store):
 # ---------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize("docs", [[], pd.DataFrame(columns=["doc_id", "title", "content"])], ids=["list", "table"])
+@pytest.mark.parametrize(
+    "docs", [[], pd.DataFrame(columns=["doc_id", "title", "content"])], ids=["list", "table"]
+)
 def test_an_empty_corpus_is_refused(letters, docs):
     with pytest.raises(ValueError, match="The corpus is empty"):
         build_vectorstore(docs, letters)
@@ -170,7 +194,8 @@ def test_a_repeated_id_is_refused(letters):
 @pytest.mark.parametrize("doc_id", [7, 7.5, None, float("nan")])
 def test_an_id_that_is_no_text_is_refused(letters, doc_id):
     with pytest.raises(
-        TypeError, match=f"docs, entry 2: doc_id must be a text, found {type(doc_id).__name__} {doc_id}"
+        TypeError,
+        match=f"docs, entry 2: doc_id must be a text, found {type(doc_id).__name__} {doc_id}",
     ):
         build_vectorstore([DOCS[0], DOCS[1] | {"doc_id": doc_id}], letters)
 
@@ -193,12 +218,16 @@ def test_a_document_without_id_is_refused(letters):
 @pytest.mark.parametrize(("title", "content"), [("", ""), (" ", "\n"), (None, None)])
 def test_a_document_without_any_text_is_refused(letters, title, content):
     with pytest.raises(ValueError, match="doc_009 has neither a title nor a content"):
-        build_vectorstore([*DOCS, {"doc_id": "doc_009", "title": title, "content": content}], letters)
+        build_vectorstore(
+            [*DOCS, {"doc_id": "doc_009", "title": title, "content": content}], letters
+        )
 
 
 def test_a_document_whose_content_has_another_name_is_refused(letters):
     with pytest.raises((KeyError, ValueError), match="content"):
-        build_vectorstore([{"doc_id": "d", "title": "Title", "text": "would be left out in silence"}], letters)
+        build_vectorstore(
+            [{"doc_id": "d", "title": "Title", "text": "would be left out in silence"}], letters
+        )
 
 
 @pytest.mark.parametrize("content", ["broken", "endless"])
@@ -218,7 +247,9 @@ def test_a_vector_too_few_is_refused():
 
 @pytest.mark.parametrize("embeddings", ["use-multilingual", None])
 def test_embeddings_that_are_none_are_refused(embeddings):
-    with pytest.raises(TypeError, match=r"A LangChain Embeddings object is wanted.*load_embeddings"):
+    with pytest.raises(
+        TypeError, match=r"A LangChain Embeddings object is wanted.*load_embeddings"
+    ):
         build_vectorstore(DOCS, embeddings)
 
 
@@ -232,7 +263,12 @@ def test_documents_that_are_no_list_are_refused(letters):
 
 def test_added_documents_stand_behind_the_others(store):
     add_documents(store, MORE)
-    assert [document.metadata["doc_id"] for document in stored(store)] == ["doc_001", "doc_002", "doc_003", "doc_004"]
+    assert [document.metadata["doc_id"] for document in stored(store)] == [
+        "doc_001",
+        "doc_002",
+        "doc_003",
+        "doc_004",
+    ]
 
 
 def test_added_documents_are_found(store):
@@ -260,7 +296,11 @@ def test_adding_nothing_changes_nothing(store, letters):
 
 
 def assert_untouched(store):
-    assert [document.metadata["doc_id"] for document in stored(store)] == ["doc_001", "doc_002", "doc_003"]
+    assert [document.metadata["doc_id"] for document in stored(store)] == [
+        "doc_001",
+        "doc_002",
+        "doc_003",
+    ]
     assert first(store, "Retrieval comes first.") == "doc_002"
     assert len(store.similarity_search("anything", k=10)) == 3
 
@@ -333,7 +373,9 @@ def test_the_lecture_is_saved_and_loaded(vectorstore, embeddings, lecture_ko, tm
 
 def test_langchains_own_search_works_on_a_loaded_store(folder):
     loaded = load_vectorstore(folder, Letters())
-    assert loaded.similarity_search("Retrieval comes first.", k=1)[0].metadata["doc_id"] == "doc_002"
+    assert (
+        loaded.similarity_search("Retrieval comes first.", k=1)[0].metadata["doc_id"] == "doc_002"
+    )
 
 
 def test_documents_are_added_to_a_loaded_store(folder):
@@ -349,7 +391,11 @@ def test_an_id_in_a_loaded_store_is_refused_too(folder):
 
 def test_no_pickle_is_written(folder):
     assert not list(folder.rglob("*.pkl"))
-    assert sorted(path.name for path in folder.iterdir()) == ["documents.jsonl", "index.npy", "settings.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "documents.jsonl",
+        "index.npy",
+        "settings.json",
+    ]
 
 
 def test_the_saved_index_is_read_without_pickle(folder):
@@ -377,7 +423,9 @@ def test_saving_again_replaces_the_store(folder, letters):
     assert len(stored(load_vectorstore(folder, Letters()))) == 2
 
 
-@pytest.mark.parametrize("text", ["one\u2028two", "a\r\nb", "a\nb\n\nc", '"quoted" \\ back', "🙂 각\u1100\u1161"])
+@pytest.mark.parametrize(
+    "text", ["one\u2028two", "a\r\nb", "a\nb\n\nc", '"quoted" \\ back', "🙂 각\u1100\u1161"]
+)
 def test_any_text_comes_back_as_it_was(letters, tmp_path, text):
     store = build_vectorstore([{"doc_id": "d", "title": "t", "content": text}], letters)
     save_vectorstore(store, tmp_path)
@@ -459,11 +507,21 @@ def test_normalize_l2_is_kept(normalized_store, tmp_path):
 
 def run(code, *options):
     command = [sys.executable, *options, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
 
 
 def test_importing_the_kit_imports_nothing_heavy():
-    heavy = ["langchain_community", "langchain_core", "langchain_openai", "faiss", "matplotlib", "scipy", "sklearn"]
+    heavy = [
+        "langchain_community",
+        "langchain_core",
+        "langchain_openai",
+        "faiss",
+        "matplotlib",
+        "scipy",
+        "sklearn",
+    ]
     done = run(f"import sys, rageval_kit; print([name for name in {heavy} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stderr
 
@@ -489,12 +547,18 @@ def test_the_filter_for_warnings_is_as_before(letters):
 
 
 def write_module(folder, name, message):
-    (folder / f"{name}.py").write_text(f"import warnings\nwarnings.warn({message!r}, DeprecationWarning)\n", "utf-8")
+    (folder / f"{name}.py").write_text(
+        f"import warnings\nwarnings.warn({message!r}, DeprecationWarning)\n", "utf-8"
+    )
 
 
 def test_the_sunset_warning_is_silenced(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    write_module(tmp_path, "as_langchain_warns", "`langchain-community` is being sunset and is no longer maintained.")
+    write_module(
+        tmp_path,
+        "as_langchain_warns",
+        "`langchain-community` is being sunset and is no longer maintained.",
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         _import_community("as_langchain_warns")
@@ -510,7 +574,9 @@ def test_any_other_warning_is_heard(tmp_path, monkeypatch):
 def test_documents_that_were_changed_after_saving_are_refused(letters, tmp_path):
     save_vectorstore(build_vectorstore(DOCS, letters), tmp_path)
     lines = (tmp_path / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "documents.jsonl").write_text("".join(reversed(lines)), encoding="utf-8", newline="\n")
+    (tmp_path / "documents.jsonl").write_text(
+        "".join(reversed(lines)), encoding="utf-8", newline="\n"
+    )
     with pytest.raises(ValueError, match="was changed after it was saved"):
         load_vectorstore(tmp_path, letters)
 

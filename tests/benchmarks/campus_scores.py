@@ -96,15 +96,23 @@ def scores_table(scores):
     rows = {}
     for name, table in scores.items():
         low, high = interval(table["nDCG@10"].dropna())
-        rows[name] = [*(f"{table[metric].mean():.3f}" for metric in METRICS), f"{low:.3f} to {high:.3f}"]
+        rows[name] = [
+            *(f"{table[metric].mean():.3f}" for metric in METRICS),
+            f"{low:.3f} to {high:.3f}",
+        ]
     columns = [metric.replace("RR", "MRR") for metric in METRICS]
     return markdown("retriever", [*columns, "95 % interval of nDCG@10"], rows)
 
 
 def kinds_table(scores, kinds):
-    by_kind = pd.DataFrame({name: table["nDCG@10"].groupby(kinds).mean() for name, table in scores.items()}).dropna()
+    by_kind = pd.DataFrame(
+        {name: table["nDCG@10"].groupby(kinds).mean() for name, table in scores.items()}
+    ).dropna()
     queries = kinds.value_counts()
-    rows = {kind: [str(queries[kind]), *(f"{value:.3f}" for value in row)] for kind, row in by_kind.T.items()}
+    rows = {
+        kind: [str(queries[kind]), *(f"{value:.3f}" for value in row)]
+        for kind, row in by_kind.T.items()
+    }
     return markdown("kind", ["queries", *by_kind], rows)
 
 
@@ -143,29 +151,48 @@ def counts_tables(docs, all_qa):
         relevant[qa["kind"]] += len(qa["relevant_doc_ids"])
     by_kind = {kind: [str(n), f"{relevant[kind] / n:.2f}"] for kind, n in kinds.most_common()}
     return [
-        markdown("documents", ["number"], {name: [str(value)] for name, value in documents.items()}),
-        markdown("queries and judgements", ["number"], {name: [str(value)] for name, value in judgements.items()}),
+        markdown(
+            "documents", ["number"], {name: [str(value)] for name, value in documents.items()}
+        ),
+        markdown(
+            "queries and judgements",
+            ["number"],
+            {name: [str(value)] for name, value in judgements.items()},
+        ),
         markdown("kind", ["queries", "relevant documents a query"], by_kind),
     ]
 
 
 def markdown(corner, columns, rows):
-    lines = [[corner, *columns], ["---", *["---:"] * len(columns)], *([name, *cells] for name, cells in rows.items())]
+    lines = [
+        [corner, *columns],
+        ["---", *["---:"] * len(columns)],
+        *([name, *cells] for name, cells in rows.items()),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Print the tables of the campus collection's data card.")
-    parser.add_argument("--collection", type=Path, default=CAMPUS, help="folder that holds ko/ and en/")
+    parser = argparse.ArgumentParser(
+        description="Print the tables of the campus collection's data card."
+    )
+    parser.add_argument(
+        "--collection", type=Path, default=CAMPUS, help="folder that holds ko/ and en/"
+    )
     collection = parser.parse_args().collection
     print("Counts\n")
     print("\n\n".join(counts_tables(*load_dataset(collection / "en"))))
     for language in LANGUAGES:
         docs, all_qa = load_dataset(collection / language)
-        scores = {name: per_query(all_qa, run, metrics=METRICS) for name, run in run_all(docs, all_qa).items()}
+        scores = {
+            name: per_query(all_qa, run, metrics=METRICS)
+            for name, run in run_all(docs, all_qa).items()
+        }
         kinds = pd.Series({qa["query_id"]: qa["kind"] for qa in all_qa})
         answerable = int(scores["BM25"]["nDCG@10"].notna().sum())
-        print(f"\nScores, {language}: mean over the {answerable} answerable queries\n\n{scores_table(scores)}")
+        print(
+            f"\nScores, {language}: mean over the {answerable} answerable queries\n\n{scores_table(scores)}"
+        )
         print(f"\nnDCG@10 by kind of query, {language}\n\n{kinds_table(scores, kinds)}")
 
 

@@ -21,9 +21,20 @@ import pandas as pd
 import pytrec_eval
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the kit that this file belongs to, installed or not
+sys.path.insert(
+    0, str(Path(__file__).parents[2])
+)  # the kit that this file belongs to, installed or not
 
-from test_parity import KS, MEASURES, TREC_NAMES, as_lists, as_rank_table, as_score_table, random_case, trec_row
+from test_parity import (
+    KS,
+    MEASURES,
+    TREC_NAMES,
+    as_lists,
+    as_rank_table,
+    as_score_table,
+    random_case,
+    trec_row,
+)
 
 from rageval_kit import per_query
 
@@ -31,21 +42,30 @@ TOLERANCE = 1e-12
 N_CASES_A_CALL = 25_000  # more than 2 ** 16 queries: a number that 16 bits do not hold
 EXPONENTIAL = "nDCG, exponential gain"
 METRICS = (*TREC_NAMES, "AP", "R-precision", "F1", "Judged", EXPONENTIAL)
-IN_ORDER, SHUFFLED = 0, 1  # seeds: as_score_table and as_rank_table shuffle if the first number drawn is below 0.5
+IN_ORDER, SHUFFLED = (
+    0,
+    1,
+)  # seeds: as_score_table and as_rank_table shuffle if the first number drawn is below 0.5
 
 
 # ---------------------------------------------------------------- (grades, run) -> a row a query, a column a metric@k
 
 
 def kit(grades, run, form=as_score_table, seed=IN_ORDER):
-    all_qa = [{"query_id": query_id, "relevant_doc_ids": judged} for query_id, judged in grades.items()]
+    all_qa = [
+        {"query_id": query_id, "relevant_doc_ids": judged} for query_id, judged in grades.items()
+    ]
     results = form(run, random.Random(seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # queries without results are many here, and named
         names = [metric for metric in METRICS if metric != EXPONENTIAL]
         table = per_query(all_qa, results, KS, names, no_relevant="zero")
-        exponential = per_query(all_qa, results, KS, ["nDCG"], no_relevant="zero", gain="exponential")
-    return table.join(exponential.rename(columns=lambda column: column.replace("nDCG", EXPONENTIAL)))
+        exponential = per_query(
+            all_qa, results, KS, ["nDCG"], no_relevant="zero", gain="exponential"
+        )
+    return table.join(
+        exponential.rename(columns=lambda column: column.replace("nDCG", EXPONENTIAL))
+    )
 
 
 def kit_from_lists(grades, run):
@@ -79,7 +99,11 @@ def ranx(grades, run):
 
     # ranx sorts by score alone, with a sort that is not stable: queries with a tie have no order and are left out.
     # It has no Judged.
-    grades = {query_id: judged for query_id, judged in grades.items() if not has_tie(run.get(query_id, {}))}
+    grades = {
+        query_id: judged
+        for query_id, judged in grades.items()
+        if not has_tie(run.get(query_id, {}))
+    }
     run = {query_id: scores for query_id, scores in run.items() if query_id in grades}
     names = {
         "HitRate": "hit_rate", "RR": "mrr", "nDCG": "ndcg", "Precision": "precision", "Recall": "recall",
@@ -99,10 +123,22 @@ def ir_measures(grades, run):
 
     # Its F (SetF) takes the whole ranking, and its exponential gain is a Perl script that cannot read ids with spaces.
     # Judged divides by zero on an empty ranking: it gets none of these, and gives its default, which is 0.
-    of = {"HitRate": Success, "RR": RR, "nDCG": nDCG, "Precision": P, "Recall": R, "AP": AP, "Judged": Judged}
-    columns = {measure @ k: f"{metric}@{k}" for metric, measure in of.items() for k in KS} | {Rprec: "R-precision"}
+    of = {
+        "HitRate": Success,
+        "RR": RR,
+        "nDCG": nDCG,
+        "Precision": P,
+        "Recall": R,
+        "AP": AP,
+        "Judged": Judged,
+    }
+    columns = {measure @ k: f"{metric}@{k}" for metric, measure in of.items() for k in KS} | {
+        Rprec: "R-precision"
+    }
     rows = {query_id: {} for query_id in grades}
-    for value in iter_calc(list(columns), grades, {query_id: scores for query_id, scores in run.items() if scores}):
+    for value in iter_calc(
+        list(columns), grades, {query_id: scores for query_id, scores in run.items() if scores}
+    ):
         rows[value.query_id][columns[value.measure]] = value.value
     table = pd.DataFrame(list(rows.values()), list(rows))
     # RR@k and Judged@k come from providers that order ties by doc_id ascending; the others from pytrec-eval.
@@ -165,9 +201,15 @@ def compare(n_cases, seed, engines):
                 print_case(grades, run, engine, *found.stack().idxmax())
                 raise SystemExit(1)
             by_metric = found.T.groupby(found.columns.str.partition("@").get_level_values(0))
-            count[engine] = count[engine].add(by_metric.count().sum(axis=1), fill_value=0).astype(int)
-            largest[engine] = largest[engine].combine(by_metric.max().max(axis=1), max, fill_value=0.0)
-        print(f"{min(first + N_CASES_A_CALL, n_cases):,} cases compared", file=sys.stderr, flush=True)
+            count[engine] = (
+                count[engine].add(by_metric.count().sum(axis=1), fill_value=0).astype(int)
+            )
+            largest[engine] = largest[engine].combine(
+                by_metric.max().max(axis=1), max, fill_value=0.0
+            )
+        print(
+            f"{min(first + N_CASES_A_CALL, n_cases):,} cases compared", file=sys.stderr, flush=True
+        )
     return n_queries, count, largest
 
 
@@ -185,15 +227,21 @@ def print_case(grades, run, engine, query_id, column):
     print(f"print(ENGINES[{engine!r}](grades, run).loc[{query_id!r}, {column!r}])")
     alone = differences(kit(grades, run), ENGINES[engine](grades, run)).loc[query_id, column]
     if not alone > TOLERANCE:
-        print("# Alone they agree: the difference shows only among the other cases. Run this file with the same seed.")
+        print(
+            "# Alone they agree: the difference shows only among the other cases. Run this file with the same seed."
+        )
 
 
 def print_report(n_queries, count, largest):
-    print(f"{n_queries:,} queries. Values compared, and the largest difference from the kit's table with scores:\n")
+    print(
+        f"{n_queries:,} queries. Values compared, and the largest difference from the kit's table with scores:\n"
+    )
     print(f"| metric | {' | '.join(count)} |\n|---|{'---:|' * len(count.columns)}")
     for metric in METRICS:
         cells = [
-            f"{count.loc[metric, engine]:,} ({largest.loc[metric, engine]:.1e})" if count.loc[metric, engine] else ""
+            f"{count.loc[metric, engine]:,} ({largest.loc[metric, engine]:.1e})"
+            if count.loc[metric, engine]
+            else ""
             for engine in count
         ]
         print(f"| {metric} | {' | '.join(cells)} |")

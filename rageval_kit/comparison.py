@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import as_cutoff, count, name_some
 from rageval_kit.formulas import NAMES_OF_MEANS, THE_FIVE
 from rageval_kit.inputs import ResultsLike, as_rankings, queries_and_depth, read_judgements
+from rageval_kit.messages import as_cutoff, count, name_some
 from rageval_kit.metrics import Metrics, as_columns, per_query
 from rageval_kit.records import Records, as_records
 from rageval_kit.relevance import Policies
@@ -72,10 +72,16 @@ def compare(
         ValueError: fewer than two runs, runs of other queries or another depth, no such baseline.
     """
     columns = as_columns(metrics, k)
-    deepest = max((column.cutoff for column in columns if column.cutoff != "R"), default=as_cutoff(k))
+    deepest = max(
+        (column.cutoff for column in columns if column.cutoff != "R"), default=as_cutoff(k)
+    )
     baseline = _check(runs, all_qa, deepest, baseline)
-    tables = {name: per_query(all_qa, results, k, metrics, **policies) for name, results in runs.items()}
-    values = np.stack([table.to_numpy() for table in tables.values()], axis=1)  # (queries, runs, metrics)
+    tables = {
+        name: per_query(all_qa, results, k, metrics, **policies) for name, results in runs.items()
+    }
+    values = np.stack(
+        [table.to_numpy() for table in tables.values()], axis=1
+    )  # (queries, runs, metrics)
     rows = compare_values(
         values,
         list(runs),
@@ -107,7 +113,9 @@ def compare(
 def _check(runs: Runs, all_qa: Records, k: int, baseline: str | None) -> str:
     """Refuse runs that cannot be compared, and return the baseline's name."""
     if not isinstance(runs, Mapping) or len(runs) < 2:
-        raise ValueError('compare needs at least two runs: compare({"name": results, "other": results}, all_qa).')
+        raise ValueError(
+            'compare needs at least two runs: compare({"name": results, "other": results}, all_qa).'
+        )
     if baseline is not None and baseline not in runs:
         raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(runs)}.")
     queries = set(read_judgements(all_qa).query_ids)
@@ -129,23 +137,34 @@ def _check(runs: Runs, all_qa: Records, k: int, baseline: str | None) -> str:
 
 
 def compare_values(
-    values: np.ndarray, names: Sequence[str], base: int, labels: Sequence[str], resamples: int, rng: np.random.Generator
+    values: np.ndarray,
+    names: Sequence[str],
+    base: int,
+    labels: Sequence[str],
+    resamples: int,
+    rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """Return a row a metric and run; values: (queries, runs, metrics)."""
     rows: dict[int, list[dict[str, Any]]] = {}
     missing = np.isnan(values).any(axis=1)  # (queries, metrics)
     for pattern in dict.fromkeys(map(tuple, missing.T.tolist())):
         # Metrics with a value for the same queries share their resamples, which take most of the time.
-        alike = [metric for metric in range(len(labels)) if tuple(missing[:, metric].tolist()) == pattern]
+        alike = [
+            metric for metric in range(len(labels)) if tuple(missing[:, metric].tolist()) == pattern
+        ]
         of_queries = values[~np.array(pattern)][:, :, alike]
         if len(of_queries) < 2:
             named = count(len(of_queries), "query")
-            raise ValueError(f"{labels[alike[0]]}: {named} with a value; at least two are needed to compare.")
+            raise ValueError(
+                f"{labels[alike[0]]}: {named} with a value; at least two are needed to compare."
+            )
         differences = of_queries - of_queries[:, [base]]
         n, n_runs, n_metrics = of_queries.shape
         means = resampled_means(np.hstack([of_queries, differences]).reshape(n, -1), resamples, rng)
         limits = np.percentile(means, [100 * _LEVEL / 2, 100 * (1 - _LEVEL / 2)], axis=0)
-        limits = limits.reshape(2, 2, n_runs, n_metrics)  # (low or high, mean or difference, run, metric)
+        limits = limits.reshape(
+            2, 2, n_runs, n_metrics
+        )  # (low or high, mean or difference, run, metric)
         p = randomization_p(differences.reshape(n, -1), resamples, rng).reshape(n_runs, n_metrics)
         for position, metric in enumerate(alike):
             rows[metric] = [
@@ -159,7 +178,12 @@ def compare_values(
 
 
 def _row(
-    label: str, name: str, values: np.ndarray, limits: np.ndarray, p: float, change: np.ndarray | None
+    label: str,
+    name: str,
+    values: np.ndarray,
+    limits: np.ndarray,
+    p: float,
+    change: np.ndarray | None,
 ) -> dict[str, Any]:
     of_query, _, cutoff = label.partition("@")
     metric = f"{NAMES_OF_MEANS.get(of_query, of_query)}@{cutoff}" if cutoff else of_query
@@ -199,7 +223,9 @@ def resampled_means(values: np.ndarray, resamples: int, rng: np.random.Generator
     return np.concatenate(means)
 
 
-def randomization_p(differences: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
+def randomization_p(
+    differences: np.ndarray, resamples: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return the two-sided p of each column's mean under random signs: Fisher's paired randomization test.
 
     The same signs serve every column. With (extreme + 1) / (resamples + 1), as SciPy's
@@ -271,12 +297,23 @@ def differences(
         minus first), and the first k doc_ids of each run, a relevant one marked with ``*``.
     """
     if not isinstance(runs, Mapping) or len(runs) != 2:
-        raise ValueError(f"differences needs exactly two runs, found {len(runs)}: choose two of those compared.")
+        raise ValueError(
+            f"differences needs exactly two runs, found {len(runs)}: choose two of those compared."
+        )
     _check(runs, all_qa, as_cutoff(k), None)
     old, new = runs
-    values = {name: per_query(all_qa, results, k, [metric], **policies).iloc[:, 0] for name, results in runs.items()}
+    values = {
+        name: per_query(all_qa, results, k, [metric], **policies).iloc[:, 0]
+        for name, results in runs.items()
+    }
     judged = read_judgements(all_qa)
-    relevant = set(zip(judged.query_ids[judged.rows[judged.grades > 0]], judged.docs[judged.grades > 0], strict=True))
+    relevant = set(
+        zip(
+            judged.query_ids[judged.rows[judged.grades > 0]],
+            judged.docs[judged.grades > 0],
+            strict=True,
+        )
+    )
     rankings = {name: as_rankings(results) for name, results in runs.items()}
     table = pd.DataFrame(values)
     table["difference"] = table[new] - table[old]
@@ -288,7 +325,9 @@ def differences(
             )
             for query_id in table.index
         ]
-    questions = {qa["query_id"]: qa["question"] for qa in as_records(all_qa, "all_qa") if "question" in qa}
+    questions = {
+        qa["query_id"]: qa["question"] for qa in as_records(all_qa, "all_qa") if "question" in qa
+    }
     if questions:
         table.insert(0, "question", [questions.get(query_id, "") for query_id in table.index])
     return table.sort_values("difference", ascending=False, kind="stable")

@@ -14,7 +14,7 @@ from rageval_kit import (
     outcomes,
     recall,
 )
-from rageval_kit.diagnose import DEFAULT_THRESHOLDS
+from rageval_kit.diagnosis import DEFAULT_THRESHOLDS
 
 STEPS = ["Recall@20", "Recall@20 - Recall@10", "MRR@10", "HitRate@10", "accuracy", "faithfulness"]
 
@@ -30,7 +30,12 @@ def pipeline(*ranks_of_queries, depth=20):
             for rank in range(1, depth + 1)
         ]
         all_qa.append(
-            {"query_id": query_id, "question": "Which?", "relevant_doc_ids": list(relevant), "ground_truth": "red"}
+            {
+                "query_id": query_id,
+                "question": "Which?",
+                "relevant_doc_ids": list(relevant),
+                "ground_truth": "red",
+            }
         )
     return all_qa, results
 
@@ -55,7 +60,15 @@ def verdict(step, all_qa, results, answers=None, **options):
 def test_steps_come_in_the_published_order():
     table = diagnose(*first_at(at_1=2))
     assert table.index.tolist() == STEPS
-    assert table.columns.tolist() == ["value", "low", "high", "threshold", "verdict", "meaning", "try_next"]
+    assert table.columns.tolist() == [
+        "value",
+        "low",
+        "high",
+        "threshold",
+        "verdict",
+        "meaning",
+        "try_next",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +95,8 @@ def test_a_step_of_retrieval_at_both_sides_of_its_threshold(step, queries, value
 
 
 @pytest.mark.parametrize(
-    ("answer", "value", "said"), [("red car tall", 0.5, "ok"), ("red car tall wide", 0.4, "problem")]
+    ("answer", "value", "said"),
+    [("red car tall", 0.5, "ok"), ("red car tall wide", 0.4, "problem")],
 )
 def test_accuracy_at_both_sides_of_its_threshold(answer, value, said):
     all_qa, results = first_at(at_1=4)
@@ -91,7 +105,9 @@ def test_accuracy_at_both_sides_of_its_threshold(answer, value, said):
     assert row["verdict"] == said
 
 
-@pytest.mark.parametrize(("answer", "value", "said"), [("red car", 0.5, "ok"), ("red car tall", 1 / 3, "problem")])
+@pytest.mark.parametrize(
+    ("answer", "value", "said"), [("red car", 0.5, "ok"), ("red car tall", 1 / 3, "problem")]
+)
 def test_faithfulness_at_both_sides_of_its_threshold(answer, value, said):
     all_qa, results = first_at(at_1=4)
     row = diagnose(all_qa, results, answers_of(all_qa, answer)).loc["faithfulness"]
@@ -101,7 +117,10 @@ def test_faithfulness_at_both_sides_of_its_threshold(answer, value, said):
 
 @pytest.mark.parametrize(
     ("queries", "said"),
-    [({"at_10": 18, "at_11": 2}, "problem"), ({"at_10": 17, "at_11": 3}, "cannot tell: Recall@10 is 0.85")],
+    [
+        ({"at_10": 18, "at_11": 2}, "problem"),
+        ({"at_10": 17, "at_11": 3}, "cannot tell: Recall@10 is 0.85"),
+    ],
 )
 def test_wrong_answers_are_generations_fault_only_with_a_good_recall(queries, said):
     all_qa, results = first_at(**queries)
@@ -109,7 +128,9 @@ def test_wrong_answers_are_generations_fault_only_with_a_good_recall(queries, sa
     assert row["value"] == 0
     assert row["verdict"] == said
     if said != "problem":
-        assert row["meaning"] == "answers are wrong, and documents were missing: mend retrieval first"
+        assert (
+            row["meaning"] == "answers are wrong, and documents were missing: mend retrieval first"
+        )
         assert row["try_next"] == ""
 
 
@@ -140,7 +161,9 @@ def test_a_problem_says_what_it_means_and_what_to_try():
         "reranker scores, metadata boosts",
     ]
     assert table.loc["HitRate@10", "meaning"].startswith("total failures")
-    assert table.loc["HitRate@10", "try_next"] == "query expansion, more data, the model's token limit"
+    assert (
+        table.loc["HitRate@10", "try_next"] == "query expansion, more data, the model's token limit"
+    )
     assert table.loc["faithfulness", "try_next"] == "prompt, context format, another model"
 
 
@@ -162,7 +185,11 @@ def test_queries_without_relevant_document_are_left_out():
 # The published bands of MRR: 0.8 and more, 0.5 to 0.8, below 0.3.
 @pytest.mark.parametrize(
     ("ranks", "low", "high"),
-    [({"at_1": 7, "at_2": 3}, 0.8, 1), ({"at_1": 4, "at_2": 4, "at_3": 2}, 0.5, 0.8), ({"at_4": 5, "at_9": 5}, 0, 0.3)],
+    [
+        ({"at_1": 7, "at_2": 3}, 0.8, 1),
+        ({"at_1": 4, "at_2": 4, "at_3": 2}, 0.5, 0.8),
+        ({"at_4": 5, "at_9": 5}, 0, 0.3),
+    ],
 )
 def test_mrr_is_high_where_the_first_ranks_are_and_low_where_they_are_buried(ranks, low, high):
     assert low <= diagnose(*first_at(**ranks)).loc["MRR@10", "value"] < high
@@ -215,7 +242,9 @@ def test_intervals_come_from_the_seed():
 )
 def test_a_threshold_can_be_given(step, threshold, said):
     all_qa, results = first_at(at_1=16, at_11=2, never=2)
-    table = diagnose(all_qa, results, answers_of(all_qa, "red car"), {"Recall@10": 0.5, step: threshold})
+    table = diagnose(
+        all_qa, results, answers_of(all_qa, "red car"), {"Recall@10": 0.5, step: threshold}
+    )
     assert table.loc[step, "threshold"] == threshold
     assert table.loc[step, "verdict"] == said
     assert table.attrs["thresholds"] == DEFAULT_THRESHOLDS | {"Recall@10": 0.5, step: threshold}
@@ -229,7 +258,9 @@ def test_the_recall_from_which_generation_is_blamed_can_be_given():
 
 
 def test_an_unknown_threshold_is_refused_and_the_known_named():
-    with pytest.raises(ValueError, match=r"No threshold is called Recall@5; there are: Recall@20, .*, faithfulness"):
+    with pytest.raises(
+        ValueError, match=r"No threshold is called Recall@5; there are: Recall@20, .*, faithfulness"
+    ):
         diagnose(*first_at(at_1=2), thresholds={"Recall@5": 0.5})
 
 
@@ -239,7 +270,9 @@ def test_an_unknown_threshold_is_refused_and_the_known_named():
 def test_results_of_depth_10_cannot_tell_the_pool():
     table = diagnose(*pipeline((1,), (2,), depth=10))
     for step in ("Recall@20", "Recall@20 - Recall@10"):
-        assert table.loc[step, "verdict"] == "cannot tell: the results have depth 10: search with k=20"
+        assert (
+            table.loc[step, "verdict"] == "cannot tell: the results have depth 10: search with k=20"
+        )
         assert table.loc[step, "meaning"] == "not measured"
         assert table.loc[step, ["value", "low", "high"]].isna().all()
     assert table.loc[["MRR@10", "HitRate@10"], "verdict"].tolist() == ["ok", "ok"]
@@ -267,7 +300,10 @@ def test_a_table_of_results_is_taken():
 
 def test_without_answers_generation_cannot_be_told():
     table = diagnose(*first_at(at_1=2))
-    assert table.loc[["accuracy", "faithfulness"], "verdict"].tolist() == ["cannot tell: no answers were given"] * 2
+    assert (
+        table.loc[["accuracy", "faithfulness"], "verdict"].tolist()
+        == ["cannot tell: no answers were given"] * 2
+    )
 
 
 def test_no_answer_cannot_be_told():
@@ -276,7 +312,10 @@ def test_no_answer_cannot_be_told():
 
 def test_without_ground_truth_only_accuracy_cannot_be_told():
     all_qa, results = first_at(at_1=2)
-    bare = [{field: qa[field] for field in ("query_id", "question", "relevant_doc_ids")} for qa in all_qa]
+    bare = [
+        {field: qa[field] for field in ("query_id", "question", "relevant_doc_ids")}
+        for qa in all_qa
+    ]
     table = diagnose(bare, results, answers_of(all_qa))
     assert table.loc["accuracy", "verdict"] == "cannot tell: all_qa has no ground_truth"
     assert table.loc["faithfulness", "verdict"] == "ok"
@@ -285,7 +324,10 @@ def test_without_ground_truth_only_accuracy_cannot_be_told():
 def test_refusals_alone_cannot_tell_faithfulness():
     all_qa, results = first_at(at_1=2)
     refused = answers_of(all_qa, "The documents do not say.")
-    assert verdict("faithfulness", all_qa, results, refused) == "cannot tell: no answer has content words"
+    assert (
+        verdict("faithfulness", all_qa, results, refused)
+        == "cannot tell: no answer has content words"
+    )
 
 
 def test_without_a_relevant_document_nothing_can_be_told():
@@ -330,7 +372,10 @@ def test_a_careless_answerer_is_found():
 def test_answers_that_are_right_from_elsewhere_are_found():
     all_qa, results = first_at(at_1=10)
     all_qa = [qa | {"ground_truth": "yellow"} for qa in all_qa]
-    assert diagnose(all_qa, results, answers_of(all_qa, "yellow")).attrs["look_here_first"] == "faithfulness"
+    assert (
+        diagnose(all_qa, results, answers_of(all_qa, "yellow")).attrs["look_here_first"]
+        == "faithfulness"
+    )
 
 
 def test_a_sound_pipeline_has_nothing_to_look_at():
@@ -343,7 +388,13 @@ def test_a_sound_pipeline_has_nothing_to_look_at():
 
 def test_outcomes():
     all_qa, results = pipeline((1, 2), (1, 11), (11, 12), (3, None), ())
-    assert outcomes(all_qa, results).tolist() == ["complete", "partial", "failed", "partial", "excluded"]
+    assert outcomes(all_qa, results).tolist() == [
+        "complete",
+        "partial",
+        "failed",
+        "partial",
+        "excluded",
+    ]
     assert outcomes(all_qa, results).index.tolist() == [qa["query_id"] for qa in all_qa]
 
 
@@ -355,7 +406,10 @@ def test_outcomes_at_another_cutoff():
 
 def test_outcomes_follow_hit_and_recall():
     all_qa, results = pipeline(*[(rank, other) for rank in (1, 9, 12) for other in (2, 14, None)])
-    hits, found = hit_rate(all_qa, results, 10)["HitRate@10"], recall(all_qa, results, 10)["Recall@10"]
+    hits, found = (
+        hit_rate(all_qa, results, 10)["HitRate@10"],
+        recall(all_qa, results, 10)["Recall@10"],
+    )
     classes = outcomes(all_qa, results)
     assert classes[hits == 0].unique().tolist() == ["failed"]
     assert classes[(hits == 1) & (found < 1)].unique().tolist() == ["partial"]
@@ -407,7 +461,10 @@ def test_failed_queries_come_first_then_the_latest():
 
 def test_a_query_fails_at_the_cutoff():
     all_qa, results = pipeline((3,), (4,))
-    assert failures(all_qa, results, k=3)["first_relevant_rank"].isna().to_dict() == {"q001": True, "q000": False}
+    assert failures(all_qa, results, k=3)["first_relevant_rank"].isna().to_dict() == {
+        "q001": True,
+        "q000": False,
+    }
 
 
 def test_what_came_instead_is_named():
@@ -418,11 +475,21 @@ def test_what_came_instead_is_named():
 
 
 def test_only_what_came_before_is_named():
-    assert failures([question("Which?")], {"q": [hit("B"), hit("A"), hit("C")]}).loc["q", "came_instead"] == "B"
+    assert (
+        failures([question("Which?")], {"q": [hit("B"), hit("A"), hit("C")]}).loc[
+            "q", "came_instead"
+        ]
+        == "B"
+    )
 
 
 def test_of_a_failed_query_the_first_k_are_looked_at():
-    assert failures([question("Which?")], {"q": [hit("B"), hit("C"), hit("A")]}, k=2).loc["q", "came_instead"] == "B; C"
+    assert (
+        failures([question("Which?")], {"q": [hit("B"), hit("C"), hit("A")]}, k=2).loc[
+            "q", "came_instead"
+        ]
+        == "B; C"
+    )
 
 
 def test_a_query_that_found_nothing_failed():
@@ -432,7 +499,9 @@ def test_a_query_that_found_nothing_failed():
 
 
 def test_a_query_without_relevant_document_is_no_failure():
-    table = failures([question("Which?"), question("?", [], "u")], {"q": [hit("B")], "u": [hit("B")]})
+    table = failures(
+        [question("Which?"), question("?", [], "u")], {"q": [hit("B")], "u": [hit("B")]}
+    )
     assert table.index.tolist() == ["q"]
     assert table.attrs["evaluated"] == 1
 
@@ -443,7 +512,10 @@ def test_a_long_question():
     assert "long" not in traits_of(question("one two three"), [hit("B")], others=others)
 
 
-DOCS = [hit("A", "수강 신청은 포털에서 한다.", title="학사 일정"), hit("B", "The library lends books.")]
+DOCS = [
+    hit("A", "수강 신청은 포털에서 한다.", title="학사 일정"),
+    hit("B", "The library lends books."),
+]
 
 
 @pytest.mark.parametrize("text", ["수강 신청 꿀팁 공유", "LMS 접속?", "광클 수강"])
@@ -451,14 +523,20 @@ def test_words_that_no_document_has(text):
     assert "unknown words" in traits_of(question(text), [hit("B")], DOCS)
 
 
-@pytest.mark.parametrize("text", ["수강 신청 꿀팁", "학사 일정", "포털에서는?", "이것은 있나요?", "Library BOOK"])
+@pytest.mark.parametrize(
+    "text", ["수강 신청 꿀팁", "학사 일정", "포털에서는?", "이것은 있나요?", "Library BOOK"]
+)
 def test_words_that_a_document_has(text):
     assert "unknown words" not in traits_of(question(text), [hit("B")], DOCS)
 
 
 def test_copies_on_top():
-    assert "copies on top" in traits_of(question("?"), [hit("B", "one  text"), hit("C", "one text\n"), hit("A")])
-    assert "copies on top" not in traits_of(question("?"), [hit("B", "one text"), hit("C", "other text"), hit("A")])
+    assert "copies on top" in traits_of(
+        question("?"), [hit("B", "one  text"), hit("C", "one text\n"), hit("A")]
+    )
+    assert "copies on top" not in traits_of(
+        question("?"), [hit("B", "one text"), hit("C", "other text"), hit("A")]
+    )
 
 
 def test_copies_below_the_cutoff_are_not_on_top():
@@ -467,7 +545,9 @@ def test_copies_below_the_cutoff_are_not_on_top():
 
 
 def test_hits_without_content_are_no_copies():
-    assert "copies on top" not in traits_of(question("?"), [{"doc_id": "B"}, {"doc_id": "C"}, {"doc_id": "A"}])
+    assert "copies on top" not in traits_of(
+        question("?"), [{"doc_id": "B"}, {"doc_id": "C"}, {"doc_id": "A"}]
+    )
 
 
 @pytest.mark.parametrize(
@@ -482,7 +562,9 @@ def test_hits_without_content_are_no_copies():
     ],
 )
 def test_a_close_second(top, first, close):
-    assert ("close second" in traits_of(question("?"), [hit("B", score=top), hit("A", score=first)])) is close
+    assert (
+        "close second" in traits_of(question("?"), [hit("B", score=top), hit("A", score=first)])
+    ) is close
 
 
 def test_without_scores_nothing_is_close():
@@ -490,7 +572,9 @@ def test_without_scores_nothing_is_close():
 
 
 def test_a_failed_query_has_no_close_second():
-    assert "close second" not in traits_of(question("?"), [hit("B", score=1.0), hit("C", score=1.0)])
+    assert "close second" not in traits_of(
+        question("?"), [hit("B", score=1.0), hit("C", score=1.0)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -510,7 +594,9 @@ def test_another_language_than_every_relevant_document(text, relevant, other):
 
 
 def test_a_corpus_as_a_table_is_taken():
-    assert "other language" in traits_of(question("도서관 책?", ["B"]), [hit("X")], pd.DataFrame(DOCS))
+    assert "other language" in traits_of(
+        question("도서관 책?", ["B"]), [hit("X")], pd.DataFrame(DOCS)
+    )
 
 
 def test_without_a_corpus_its_traits_are_not_there():
@@ -548,9 +634,19 @@ def test_judgements_as_a_table_are_taken():
 
 def typos_and_keywords():
     """Four typos that fail, of which one is late, a keyword query that fails, and three that do not."""
-    kinds = {"t1": "typo", "t2": "typo", "t3": "typo", "t4": "typo", "k1": "keyword", "k2": "keyword", "k3": "keyword"}
+    kinds = {
+        "t1": "typo",
+        "t2": "typo",
+        "t3": "typo",
+        "t4": "typo",
+        "k1": "keyword",
+        "k2": "keyword",
+        "k3": "keyword",
+    }
     all_qa = [question("Which?", query_id=query_id, kind=kind) for query_id, kind in kinds.items()]
-    results = {query_id: [hit("A")] if query_id in ("k2", "k3") else [hit("B")] for query_id in kinds}
+    results = {
+        query_id: [hit("A")] if query_id in ("k2", "k3") else [hit("B")] for query_id in kinds
+    }
     return all_qa, results | {"t1": [hit("B"), hit("A")]}
 
 
@@ -594,5 +690,7 @@ def test_common_traits_of_no_evaluated_query():
 
 
 def test_common_traits_of_another_table_are_refused():
-    with pytest.raises(ValueError, match="This table has no attrs of the kit: pass what failures returned"):
+    with pytest.raises(
+        ValueError, match="This table has no attrs of the kit: pass what failures returned"
+    ):
         common_traits(pd.DataFrame({"long": [True]}))

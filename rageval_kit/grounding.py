@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from rageval_kit.checks import name_some
-from rageval_kit.words import Tokenizer, content_words, is_refusal, occurs
+from rageval_kit.language import Tokenizer, content_words, is_refusal, occurs
+from rageval_kit.messages import name_some
 
 Answers: TypeAlias = pd.DataFrame | Mapping[Any, str]
 
@@ -29,7 +29,9 @@ class Faithfulness(NamedTuple):
     unsupported: list[str]
 
 
-def faithfulness(answer: str, sources: str | Sequence[str], tokenizer: Tokenizer = content_words) -> Faithfulness:
+def faithfulness(
+    answer: str, sources: str | Sequence[str], tokenizer: Tokenizer = content_words
+) -> Faithfulness:
     """Return the share of the answer's content words that occur in the sources, and which do.
 
     A first, cheap screen: a paraphrase ("crash" for "stop abnormally") is not recognised, and a false
@@ -48,7 +50,9 @@ def faithfulness(answer: str, sources: str | Sequence[str], tokenizer: Tokenizer
         raise TypeError(f"The answer must be a text, found {type(answer).__name__}.")
     texts = [sources] if isinstance(sources, str) else sources
     if isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts):
-        raise TypeError('sources must be a text or a list of texts, for example [hit["content"] for hit in hits].')
+        raise TypeError(
+            'sources must be a text or a list of texts, for example [hit["content"] for hit in hits].'
+        )
     if not answer.strip():
         return Faithfulness(float("nan"), "empty answer", [], [])
     text = "\n".join(texts)
@@ -60,11 +64,15 @@ def faithfulness(answer: str, sources: str | Sequence[str], tokenizer: Tokenizer
     if not words:
         return Faithfulness(float("nan"), "no content words", [], [])
     score = len(supported) / len(words)
-    return Faithfulness(score, next(band for least, band in _BANDS if score >= least), supported, unsupported)
+    return Faithfulness(
+        score, next(band for least, band in _BANDS if score >= least), supported, unsupported
+    )
 
 
 def faithfulness_frame(
-    answers: Answers, results: Mapping[Any, Sequence[Mapping[str, Any]]], tokenizer: Tokenizer = content_words
+    answers: Answers,
+    results: Mapping[Any, Sequence[Mapping[str, Any]]],
+    tokenizer: Tokenizer = content_words,
 ) -> pd.DataFrame:
     """Screen every answer: a row a query with ``faithfulness``, ``band``, ``supported``, ``unsupported``.
 
@@ -81,14 +89,18 @@ def faithfulness_frame(
     rows = {}
     for query_id, answer, seen in answer_rows(answers):
         if query_id not in results:
-            raise KeyError(f"results has no query {query_id!r}, which was answered: give the results it was made from.")
+            raise KeyError(
+                f"results has no query {query_id!r}, which was answered: give the results it was made from."
+            )
         found = faithfulness(answer, _sources(results[query_id], seen, query_id), tokenizer)
         rows[query_id] = (found.score, found.band, found.supported, found.unsupported)
     columns = ["faithfulness", "band", "supported", "unsupported"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("query_id")
 
 
-def _sources(hits: Sequence[Mapping[str, Any]], seen: Sequence[str] | None, query_id: Any) -> list[str]:
+def _sources(
+    hits: Sequence[Mapping[str, Any]], seen: Sequence[str] | None, query_id: Any
+) -> list[str]:
     sources = [hit for hit in hits if seen is None or hit["doc_id"] in seen]
     unknown = sorted(set(seen or ()) - {hit["doc_id"] for hit in sources})
     if unknown:
@@ -97,7 +109,9 @@ def _sources(hits: Sequence[Mapping[str, Any]], seen: Sequence[str] | None, quer
             "give the results it was made from."
         )
     if any("content" not in hit for hit in sources):
-        raise KeyError(f"{query_id}: the hits have no content to compare with. search_all(...) gives it.")
+        raise KeyError(
+            f"{query_id}: the hits have no content to compare with. search_all(...) gives it."
+        )
     return [f"{hit.get('title') or ''}\n{hit['content']}" for hit in sources]
 
 
@@ -111,8 +125,12 @@ def answer_rows(answers: Answers) -> list[tuple[Any, str, list[str] | None]]:
     elif isinstance(answers, Mapping):
         rows = [(query_id, answer, None) for query_id, answer in answers.items()]
     else:
-        raise TypeError(f"answers must be a DataFrame or {{query_id: text}}, found {type(answers).__name__}.")
+        raise TypeError(
+            f"answers must be a DataFrame or {{query_id: text}}, found {type(answers).__name__}."
+        )
     for query_id, answer, _ in rows:
         if not isinstance(answer, str):
-            raise TypeError(f'{query_id}: the answer must be a text, found {answer!r}. Write "" for an empty answer.')
+            raise TypeError(
+                f'{query_id}: the answer must be a text, found {answer!r}. Write "" for an empty answer.'
+            )
     return rows

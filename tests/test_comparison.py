@@ -13,14 +13,14 @@ from conftest import ROOT
 from scipy import stats
 
 from rageval_kit import compare, differences, evaluate, per_query
-from rageval_kit.compare import holm, queries_needed, randomization_p, resampled_means
+from rageval_kit.comparison import holm, queries_needed, randomization_p, resampled_means
 from rageval_kit.plots import BLUE, RED, plot_comparison, plot_differences
 
 sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 
 from simulation import QUICK, simulate
 
-MODULE = importlib.import_module("rageval_kit.compare")  # the package's compare is the function
+MODULE = importlib.import_module("rageval_kit.comparison")  # the package's compare is the function
 NOT_FOUND = 11
 COLUMNS = [
     "mean", "low", "high", "difference", "difference_low", "difference_high", "p", "p_holm",
@@ -35,7 +35,9 @@ def hits(*doc_ids):
 def a_at(ranks, depth=10):
     """A run in which the relevant document A stands at these ranks, query by query."""
     return {
-        f"q{number}": hits(*("A" if place == rank else f"x{place}" for place in range(1, depth + 1)))
+        f"q{number}": hits(
+            *("A" if place == rank else f"x{place}" for place in range(1, depth + 1))
+        )
         for number, rank in enumerate(ranks)
     }
 
@@ -45,9 +47,15 @@ def asking(n):
 
 
 def as_frame(run, column="rank"):
-    rows = [(query_id, hit["doc_id"], rank) for query_id, ranking in run.items() for rank, hit in enumerate(ranking, 1)]
+    rows = [
+        (query_id, hit["doc_id"], rank)
+        for query_id, ranking in run.items()
+        for rank, hit in enumerate(ranking, 1)
+    ]
     table = pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
-    return table if column == "rank" else table.assign(score=1.0 / table["rank"]).drop(columns="rank")
+    return (
+        table if column == "rank" else table.assign(score=1.0 / table["rank"]).drop(columns="rank")
+    )
 
 
 def row(table, metric="MRR@10", run="new"):
@@ -56,7 +64,9 @@ def row(table, metric="MRR@10", run="new"):
 
 def compared(old, new, **arguments):
     """The row of new, for MRR@10: the values of a query are 1 / rank."""
-    return row(compare({"old": a_at(old), "new": a_at(new)}, asking(len(old)), metrics=["RR"], **arguments))
+    return row(
+        compare({"old": a_at(old), "new": a_at(new)}, asking(len(old)), metrics=["RR"], **arguments)
+    )
 
 
 RNG = np.random.default_rng(7)
@@ -98,7 +108,9 @@ def test_means_are_those_of_evaluate(table):
 
 def test_differences_are_those_of_the_means(table):
     means = table["mean"].unstack()
-    np.testing.assert_allclose(table["difference"].unstack()["new"], means["new"] - means["old"], atol=1e-12)
+    np.testing.assert_allclose(
+        table["difference"].unstack()["new"], means["new"] - means["old"], atol=1e-12
+    )
 
 
 def test_the_first_run_is_the_baseline(table):
@@ -139,7 +151,13 @@ def test_a_metric_may_be_a_function():
 
 
 def test_what_was_decided_travels_with_the_table(table):
-    wanted = {"baseline": "old", "resamples": 10_000, "seed": 0, "comparisons": 10, "no_relevant": "exclude"}
+    wanted = {
+        "baseline": "old",
+        "resamples": 10_000,
+        "seed": 0,
+        "comparisons": 10,
+        "no_relevant": "exclude",
+    }
     assert {name: table.attrs[name] for name in wanted} == wanted
 
 
@@ -155,7 +173,9 @@ def test_the_runs_are_not_changed():
 @pytest.mark.parametrize("cells", [1, 12, 13, 100, 10**9])
 def test_drawing_in_parts_equals_one_draw(monkeypatch, cells):
     monkeypatch.setattr(MODULE, "_CELLS", cells)
-    values = np.random.default_rng(1).integers(0, 9, (13, 2))  # whole numbers, whose sums have no rounding
+    values = np.random.default_rng(1).integers(
+        0, 9, (13, 2)
+    )  # whole numbers, whose sums have no rounding
     drawn = np.random.default_rng(0).integers(0, 13, size=(201, 13))
     np.testing.assert_array_equal(
         resampled_means(values, 201, np.random.default_rng(0)), values[drawn].sum(axis=1) / 13
@@ -187,13 +207,17 @@ def scipy_interval(values):
 def test_the_interval_of_the_mean_is_scipys_percentile_bootstrap():
     values = per_query(ALL_QA, RUNS["new"], 10, ["RR"])["RR@10"].to_numpy()
     ours = row(compare(RUNS, ALL_QA, metrics=["RR"], resamples=20_000))
-    np.testing.assert_allclose([ours["low"], ours["high"]], scipy_interval(values), atol=0.1 * stats.sem(values))
+    np.testing.assert_allclose(
+        [ours["low"], ours["high"]], scipy_interval(values), atol=0.1 * stats.sem(values)
+    )
 
 
 def test_the_interval_of_the_difference_is_scipys_percentile_bootstrap_of_the_pairs():
     ours = row(compare(RUNS, ALL_QA, metrics=["RR"], resamples=20_000))
     wanted = scipy_interval(CHANGE)
-    np.testing.assert_allclose([ours["difference_low"], ours["difference_high"]], wanted, atol=0.1 * stats.sem(CHANGE))
+    np.testing.assert_allclose(
+        [ours["difference_low"], ours["difference_high"]], wanted, atol=0.1 * stats.sem(CHANGE)
+    )
 
 
 def test_an_interval_encloses_its_mean(table):
@@ -291,7 +315,9 @@ def test_p_is_never_0():
 
 
 def test_p_is_two_sided():
-    one, other = randomization_p(np.stack([CHANGE, -CHANGE], axis=1), 1_000, np.random.default_rng(0))
+    one, other = randomization_p(
+        np.stack([CHANGE, -CHANGE], axis=1), 1_000, np.random.default_rng(0)
+    )
     assert one == other
 
 
@@ -355,15 +381,21 @@ def test_wins_ties_and_losses_are_counted():
 
 
 def test_wins_ties_and_losses_add_up_to_the_queries(table):
-    assert table[["wins", "ties", "losses"]].sum(axis=1)[table["verdict"] != "baseline"].eq(40).all()
+    assert (
+        table[["wins", "ties", "losses"]].sum(axis=1)[table["verdict"] != "baseline"].eq(40).all()
+    )
 
 
 def test_the_effect_size_is_mean_by_standard_deviation():
-    assert compared(OLD, NEW)["effect_size"] == pytest.approx(CHANGE.mean() / CHANGE.std(ddof=1), rel=1e-12)
+    assert compared(OLD, NEW)["effect_size"] == pytest.approx(
+        CHANGE.mean() / CHANGE.std(ddof=1), rel=1e-12
+    )
 
 
 def test_the_effect_size_of_a_loss_is_negative():
-    assert compared(NEW, OLD)["effect_size"] == pytest.approx(-compared(OLD, NEW)["effect_size"], rel=1e-12)
+    assert compared(NEW, OLD)["effect_size"] == pytest.approx(
+        -compared(OLD, NEW)["effect_size"], rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(("old", "new", "effect"), [(2, 1, np.inf), (1, 2, -np.inf), (2, 2, 0)])
@@ -380,7 +412,9 @@ def test_a_constant_difference_has_an_interval_of_one_point():
 
 
 def named_queries(verdict):
-    return int(re.fullmatch(r"cannot tell; about ([\d,]+) queries could", verdict)[1].replace(",", ""))
+    return int(
+        re.fullmatch(r"cannot tell; about ([\d,]+) queries could", verdict)[1].replace(",", "")
+    )
 
 
 def test_better():
@@ -393,7 +427,11 @@ def test_worse():
 
 def test_no_difference_at_all():
     answer = compared(OLD, OLD)
-    assert (answer["verdict"], answer["difference"], answer["ties"]) == ("cannot tell: no difference was seen", 0, 40)
+    assert (answer["verdict"], answer["difference"], answer["ties"]) == (
+        "cannot tell: no difference was seen",
+        0,
+        40,
+    )
 
 
 def test_different_queries_and_the_same_mean_show_no_difference():
@@ -411,7 +449,10 @@ def test_rounding_is_no_difference():
 
 def test_cannot_tell_names_the_queries_that_could():
     answer = compared(OLD, NEW)
-    assert answer["verdict"] == f"cannot tell; about {queries_needed(answer['effect_size']):,} queries could"
+    assert (
+        answer["verdict"]
+        == f"cannot tell; about {queries_needed(answer['effect_size']):,} queries could"
+    )
 
 
 def test_the_number_is_for_the_level_that_holms_correction_starts_from(table):
@@ -427,7 +468,11 @@ def test_large_numbers_are_grouped():
 def test_the_verdict_goes_by_the_corrected_p():
     runs = {"old": a_at([2] * 7 + [1] * 20), "new": a_at([1] * 27)}
     alone = row(compare(runs, asking(27), metrics=["RR"]))
-    among = row(compare(runs | {f"{i}": a_at([2] * 7 + [1] * 20) for i in range(5)}, asking(27), metrics=["RR"]))
+    among = row(
+        compare(
+            runs | {f"{i}": a_at([2] * 7 + [1] * 20) for i in range(5)}, asking(27), metrics=["RR"]
+        )
+    )
     assert alone["p"] < 0.05 < among["p_holm"]
     assert (alone["verdict"], among["verdict"].partition(";")[0]) == ("better", "cannot tell")
 
@@ -531,7 +576,9 @@ def test_integer_ids_are_taken():
 # ---------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize("runs", [{}, {"one": RUNS["old"]}, [RUNS["old"], RUNS["new"]]], ids=["none", "one", "list"])
+@pytest.mark.parametrize(
+    "runs", [{}, {"one": RUNS["old"]}, [RUNS["old"], RUNS["new"]]], ids=["none", "one", "list"]
+)
 def test_fewer_than_two_named_runs_are_refused(runs):
     with pytest.raises(ValueError, match="at least two runs"):
         compare(runs, ALL_QA)
@@ -544,7 +591,11 @@ def test_an_unknown_baseline_is_refused_and_the_runs_named():
 
 @pytest.mark.parametrize("form", [dict, as_frame], ids=["dict", "DataFrame"])
 def test_runs_of_other_queries_are_refused_and_the_queries_named(form):
-    shorter = {query_id: ranking for query_id, ranking in RUNS["new"].items() if query_id not in ("q3", "q17")}
+    shorter = {
+        query_id: ranking
+        for query_id, ranking in RUNS["new"].items()
+        if query_id not in ("q3", "q17")
+    }
     with pytest.raises(ValueError, match="'old' and 'new' differ in 2 queries: q17, q3"):
         compare({"old": RUNS["old"], "new": form(shorter)}, ALL_QA)
 
@@ -561,7 +612,9 @@ def test_runs_may_differ_in_depth_beyond_k():
 
 def test_runs_of_another_depth_are_refused_where_a_metric_looks_deeper_than_k():
     with pytest.raises(ValueError, match="10 hits a query"):
-        compare({"old": RUNS["old"], "new": a_at(NEW, depth=20)}, ALL_QA, k=10, metrics=["Recall@20"])
+        compare(
+            {"old": RUNS["old"], "new": a_at(NEW, depth=20)}, ALL_QA, k=10, metrics=["Recall@20"]
+        )
 
 
 def test_one_short_ranking_is_no_other_depth():
@@ -570,7 +623,9 @@ def test_one_short_ranking_is_no_other_depth():
 
 @pytest.mark.filterwarnings("ignore:results of 1 query not in all_qa")
 def test_queries_that_are_not_in_all_qa_do_not_matter():
-    with_more = compare(RUNS | {"new": RUNS["new"] | {"stranger": hits("A")}}, ALL_QA, metrics=["RR"])
+    with_more = compare(
+        RUNS | {"new": RUNS["new"] | {"stranger": hits("A")}}, ALL_QA, metrics=["RR"]
+    )
     pd.testing.assert_frame_equal(with_more, compare(RUNS, ALL_QA, metrics=["RR"]))
 
 
@@ -593,7 +648,10 @@ def test_a_run_of_the_wrong_form_is_refused_in_words():
 
 def test_a_table_without_query_id_is_refused_in_words():
     with pytest.raises(KeyError, match="results as a table needs query_id"):
-        compare({"old": RUNS["old"], "new": as_frame(RUNS["new"]).rename(columns={"query_id": "qid"})}, ALL_QA)
+        compare(
+            {"old": RUNS["old"], "new": as_frame(RUNS["new"]).rename(columns={"query_id": "qid"})},
+            ALL_QA,
+        )
 
 
 def test_an_unknown_metric_is_refused():
@@ -610,8 +668,18 @@ ASKED = [
     {"query_id": "q3", "question": "None?", "relevant_doc_ids": []},
     {"query_id": "q4", "question": "The last?", "relevant_doc_ids": ["D"]},
 ]
-BEFORE = {"q1": hits("A", "B", "C"), "q2": hits("C", "B", "A"), "q3": hits("A", "B", "C"), "q4": hits("D", "A", "B")}
-AFTER = {"q1": hits("C", "A", "B"), "q2": hits("A", "C", "B"), "q3": hits("C", "B", "A"), "q4": hits("D", "B", "A")}
+BEFORE = {
+    "q1": hits("A", "B", "C"),
+    "q2": hits("C", "B", "A"),
+    "q3": hits("A", "B", "C"),
+    "q4": hits("D", "A", "B"),
+}
+AFTER = {
+    "q1": hits("C", "A", "B"),
+    "q2": hits("A", "C", "B"),
+    "q3": hits("C", "B", "A"),
+    "q4": hits("D", "B", "A"),
+}
 BOTH = {"before": BEFORE, "after": AFTER}
 
 
@@ -664,7 +732,9 @@ def test_without_questions_there_is_no_column_of_them():
 
 def test_tables_give_the_same_differences():
     frames = {name: as_frame(run) for name, run in BOTH.items()}
-    pd.testing.assert_frame_equal(differences(frames, ASKED, "RR", 3), differences(BOTH, ASKED, "RR", 3))
+    pd.testing.assert_frame_equal(
+        differences(frames, ASKED, "RR", 3), differences(BOTH, ASKED, "RR", 3)
+    )
 
 
 def test_differences_take_policies():
@@ -677,7 +747,9 @@ def test_differences_take_integer_ids():
     assert table.loc[1, ["ranking of before", "ranking of after"]].tolist() == ["6 5*", "5* 6"]
 
 
-@pytest.mark.parametrize("runs", [{"before": BEFORE}, BOTH | {"third": AFTER}], ids=["one", "three"])
+@pytest.mark.parametrize(
+    "runs", [{"before": BEFORE}, BOTH | {"third": AFTER}], ids=["one", "three"]
+)
 def test_differences_want_exactly_two_runs(runs):
     with pytest.raises(ValueError, match=f"exactly two runs, found {len(runs)}"):
         differences(runs, ASKED)
@@ -685,7 +757,9 @@ def test_differences_want_exactly_two_runs(runs):
 
 def test_differences_refuse_runs_of_other_queries():
     with pytest.raises(ValueError, match="differ in 1 query: q4"):
-        differences({"before": BEFORE, "after": {key: AFTER[key] for key in ("q1", "q2", "q3")}}, ASKED, k=3)
+        differences(
+            {"before": BEFORE, "after": {key: AFTER[key] for key in ("q1", "q2", "q3")}}, ASKED, k=3
+        )
 
 
 # ---------------------------------------------------------------- plots
@@ -713,7 +787,12 @@ def labels(ticks):
 
 @pytest.fixture
 def verdicts():
-    runs = {"base": a_at([2] * 20), "up": a_at([1] * 20), "down": a_at([3] * 20), "same": a_at([2] * 20)}
+    runs = {
+        "base": a_at([2] * 20),
+        "up": a_at([1] * 20),
+        "down": a_at([3] * 20),
+        "same": a_at([2] * 20),
+    }
     return compare(runs, asking(20), metrics=["RR"], resamples=1_000)
 
 

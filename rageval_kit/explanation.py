@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, Unpack
 import numpy as np
 import pandas as pd
 
-from rageval_kit.checks import name_some
 from rageval_kit.inputs import ResultsLike, read_hits, read_judgements
+from rageval_kit.messages import name_some
 from rageval_kit.metrics import Column, as_columns, fractions_of, matrix_for, of_query
 from rageval_kit.records import Records, as_records, relevant_grades
 from rageval_kit.relevance import Policies
@@ -80,7 +80,9 @@ def explain(
     """
     (column,) = as_columns([metric], k)
     if column.name not in _ARITHMETIC:
-        raise ValueError(f"{column.name} is a function of yours: only the kit's own metrics can be explained.")
+        raise ValueError(
+            f"{column.name} is a function of yours: only the kit's own metrics can be explained."
+        )
     one, its_results, grades = _only(all_qa, results, query_id)
     matrix = matrix_for([column], one, its_results, policies)
     value = float(of_query(column, fractions_of([column], matrix), matrix)[0])
@@ -97,7 +99,8 @@ def explain(
         relevant=[doc_id for doc_id, grade in grades.items() if grade > 0],
     )
     ranking = pd.DataFrame(
-        {"doc_id": docs, "gain": cell.gains[: len(docs)]}, index=pd.RangeIndex(1, len(docs) + 1, name="rank")
+        {"doc_id": docs, "gain": cell.gains[: len(docs)]},
+        index=pd.RangeIndex(1, len(docs) + 1, name="rank"),
     )
     notes = _notes(column, cell, matrix.policies)
     if not cell.relevant and column.name not in ("Judged", "Unique"):
@@ -126,7 +129,9 @@ class _Cell(NamedTuple):
         return [int(rank) for rank in np.flatnonzero(self.gains > 0) + 1]
 
 
-def _only(all_qa: Records, results: ResultsLike, query_id: Any) -> tuple[Records, ResultsLike, dict[Any, float]]:
+def _only(
+    all_qa: Records, results: ResultsLike, query_id: Any
+) -> tuple[Records, ResultsLike, dict[Any, float]]:
     """Return all_qa and results of this one query, and its grades."""
     queries = [qa for qa in as_records(all_qa, "all_qa") if qa.get("query_id") == query_id]
     if not queries:
@@ -151,15 +156,27 @@ def _notes(column: Column, cell: _Cell, policies: Policies) -> list[str]:
     if column.name in ("Judged", "Unique"):
         notes = []
     elif cell.relevant:
-        notes = [f"relevant documents in the whole corpus: {len(cell.relevant)} ({name_some(cell.relevant)})"]
+        notes = [
+            f"relevant documents in the whole corpus: {len(cell.relevant)} ({name_some(cell.relevant)})"
+        ]
     else:
-        treatment = {"exclude": "left out of the mean", "zero": "counted as 0", "one": "counted as 1"}
+        treatment = {
+            "exclude": "left out of the mean",
+            "zero": "counted as 0",
+            "one": "counted as 1",
+        }
         policy = policies["no_relevant"]
-        notes = [f'no document is relevant to this query: with no_relevant="{policy}" it is {treatment[policy]}']
+        notes = [
+            f'no document is relevant to this query: with no_relevant="{policy}" it is {treatment[policy]}'
+        ]
     if len(cell.docs) < cell.k:
-        notes.append(f"only {len(cell.docs)} of {cell.k} hits came back; the other ranks hold nothing")
+        notes.append(
+            f"only {len(cell.docs)} of {cell.k} hits came back; the other ranks hold nothing"
+        )
     if len(set(cell.docs)) < len(cell.docs):
-        notes.append('a document stands more than once: with duplicates="position" each of its slots counts')
+        notes.append(
+            'a document stands more than once: with duplicates="position" each of its slots counts'
+        )
     if column.name == "nDCG" and policies["gain"] == "exponential":
         notes.append('with gain="exponential" a grade g is worth 2 ** g - 1')
     return notes
@@ -173,7 +190,10 @@ _Arithmetic: TypeAlias = tuple[dict[str, np.ndarray], list[str]]
 
 def _hit_rate(cell: _Cell) -> _Arithmetic:
     found = f"at rank {name_some(cell.hit_ranks)}" if cell.hit_ranks else "nowhere"
-    return {}, [f"relevant documents in the first {cell.k}: {found}", f"{cell.label}, 1 if there is one, else 0"]
+    return {}, [
+        f"relevant documents in the first {cell.k}: {found}",
+        f"{cell.label}, 1 if there is one, else 0",
+    ]
 
 
 def _reciprocal_rank(cell: _Cell) -> _Arithmetic:
@@ -196,7 +216,9 @@ def _ndcg(cell: _Cell) -> _Arithmetic:
 
 
 def _products(gains: np.ndarray, discount: np.ndarray) -> str:
-    terms = [f"{gain:g} x {weight:.4g}" for gain, weight in zip(gains, discount, strict=True) if gain > 0]
+    terms = [
+        f"{gain:g} x {weight:.4g}" for gain, weight in zip(gains, discount, strict=True) if gain > 0
+    ]
     return " + ".join(terms) or "0"
 
 

@@ -12,7 +12,18 @@ import pytest
 
 from rageval_kit import Results, explain, per_query
 
-METRICS = ["HitRate", "RR", "nDCG", "Precision", "Recall", "AP", "R-precision", "F1", "Judged", "Unique"]
+METRICS = [
+    "HitRate",
+    "RR",
+    "nDCG",
+    "Precision",
+    "Recall",
+    "AP",
+    "R-precision",
+    "F1",
+    "Judged",
+    "Unique",
+]
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -36,8 +47,18 @@ def last_number(text):
 
 # Three relevant documents with grades, of which the ranking has B at rank 1 and A at rank 4; C is not found.
 # x was judged and is not relevant, y and z nobody judged.
-ALL_QA = [query({"A": 3, "B": 1, "C": 2, "x": 0}, "q1"), query(["D"], "q2"), query([], "q3"), query({"x": 0}, "q4")]
-RESULTS = {"q1": hits("B", "x", "y", "A", "z"), "q2": hits("x", "D"), "q3": hits("A", "B"), "q4": hits("x", "y")}
+ALL_QA = [
+    query({"A": 3, "B": 1, "C": 2, "x": 0}, "q1"),
+    query(["D"], "q2"),
+    query([], "q3"),
+    query({"x": 0}, "q4"),
+]
+RESULTS = {
+    "q1": hits("B", "x", "y", "A", "z"),
+    "q2": hits("x", "D"),
+    "q3": hits("A", "B"),
+    "q4": hits("x", "y"),
+}
 
 
 # ---------------------------------------------------------------- the whole text
@@ -115,7 +136,11 @@ HAND_CHECKED = [
     ("Precision", 4, "Precision@4 = relevant in the first 4 / k = 2 / 4 = 0.5"),
     ("Precision", 8, "Precision@8 = relevant in the first 8 / k = 2 / 8 = 0.25"),
     ("Recall", 4, "Recall@4 = relevant in the first 4 / all relevant = 2 / 3 = 0.6666666666666666"),
-    ("AP", 1, "AP@1 = sum of the precision at each relevant rank / all relevant = (1/1) / 3 = 0.3333333333333333"),
+    (
+        "AP",
+        1,
+        "AP@1 = sum of the precision at each relevant rank / all relevant = (1/1) / 3 = 0.3333333333333333",
+    ),
     ("F1", 5, "F1@5 = 2 x Precision x Recall / (Precision + Recall) = 2 x 2 / (5 + 3) = 0.5"),
     ("R-precision", 5, "R-precision = relevant in the first R / R = 1 / 3 = 0.3333333333333333"),
     ("Judged", 4, "Judged@4 = judged / came back = 3 / 4 = 0.75"),
@@ -124,7 +149,9 @@ HAND_CHECKED = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "k", "expected"), HAND_CHECKED, ids=[f"{m}@{k}" for m, k, _ in HAND_CHECKED])
+@pytest.mark.parametrize(
+    ("metric", "k", "expected"), HAND_CHECKED, ids=[f"{m}@{k}" for m, k, _ in HAND_CHECKED]
+)
 def test_last_line(metric, k, expected):
     assert last_line(ALL_QA, RESULTS, "q1", metric, k) == expected
 
@@ -148,7 +175,10 @@ def test_last_line_where_nothing_relevant_came_back(metric, expected):
 
 
 def test_hit_rate_names_the_ranks():
-    assert "relevant documents in the first 5: at rank 1, 4" in explain(ALL_QA, RESULTS, "q1", "HitRate").lines
+    assert (
+        "relevant documents in the first 5: at rank 1, 4"
+        in explain(ALL_QA, RESULTS, "q1", "HitRate").lines
+    )
 
 
 def test_hit_rate_says_that_nothing_was_found():
@@ -166,7 +196,11 @@ def test_f1_shows_its_two_parts():
 
 
 def test_r_precision_looks_at_r_ranks():
-    assert explain(ALL_QA, RESULTS, "q1", "R-precision", k=1).ranking["doc_id"].tolist() == ["B", "x", "y"]
+    assert explain(ALL_QA, RESULTS, "q1", "R-precision", k=1).ranking["doc_id"].tolist() == [
+        "B",
+        "x",
+        "y",
+    ]
 
 
 # ---------------------------------------------------------------- the object
@@ -174,7 +208,11 @@ def test_r_precision_looks_at_r_ranks():
 
 def test_it_knows_its_cell():
     explanation = explain(ALL_QA, RESULTS, "q1", "Recall", k=3)
-    assert (explanation.query_id, explanation.column, explanation.value) == ("q1", "Recall@3", 1 / 3)
+    assert (explanation.query_id, explanation.column, explanation.value) == (
+        "q1",
+        "Recall@3",
+        1 / 3,
+    )
 
 
 def test_the_ranking_counts_from_1():
@@ -192,7 +230,9 @@ def test_the_ranking_of_judged_says_what_was_judged():
 
 
 def test_the_ranking_of_unique_says_what_is_new():
-    ranking = explain([query(["A"])], {"q1": hits("A", "x", "A")}, "q1", "Unique", duplicates="position").ranking
+    ranking = explain(
+        [query(["A"])], {"q1": hits("A", "x", "A")}, "q1", "Unique", duplicates="position"
+    ).ranking
     assert ranking["new"].tolist() == [True, True, False]
 
 
@@ -223,8 +263,12 @@ def test_the_cutoff_of_the_name_goes_before_k():
     ],
 )
 @pytest.mark.parametrize("query_id", ["q3", "q4"])
-@pytest.mark.parametrize("metric", ["HitRate", "RR", "nDCG", "Precision", "Recall", "AP", "R-precision", "F1"])
-def test_no_relevant_document_is_explained_by_the_policy(metric, query_id, no_relevant, said, value):
+@pytest.mark.parametrize(
+    "metric", ["HitRate", "RR", "nDCG", "Precision", "Recall", "AP", "R-precision", "F1"]
+)
+def test_no_relevant_document_is_explained_by_the_policy(
+    metric, query_id, no_relevant, said, value
+):
     text = str(explain(ALL_QA, RESULTS, query_id, metric, no_relevant=no_relevant))
     assert said in text
     assert text.endswith(f" = {value}")
@@ -243,7 +287,10 @@ def test_no_relevant_error_refuses():
 
 
 def test_fewer_hits_than_k_are_explained():
-    assert "only 2 of 5 hits came back; the other ranks hold nothing" in explain(ALL_QA, RESULTS, "q2").lines
+    assert (
+        "only 2 of 5 hits came back; the other ranks hold nothing"
+        in explain(ALL_QA, RESULTS, "q2").lines
+    )
 
 
 def test_as_many_hits_as_k_need_no_words():
@@ -251,7 +298,10 @@ def test_as_many_hits_as_k_need_no_words():
 
 
 def test_an_empty_ranking_is_explained():
-    assert "only 0 of 5 hits came back; the other ranks hold nothing" in explain([query(["A"])], {"q1": []}, "q1").lines
+    assert (
+        "only 0 of 5 hits came back; the other ranks hold nothing"
+        in explain([query(["A"])], {"q1": []}, "q1").lines
+    )
 
 
 REPEATED = {"q1": hits("A", "A", "C")}
@@ -264,7 +314,10 @@ def test_a_repeat_is_refused_by_default():
 
 def test_a_repeat_that_counts_in_every_slot_is_explained():
     lines = explain([query(["A", "C"])], REPEATED, "q1", "Recall", duplicates="position").lines
-    assert 'a document stands more than once: with duplicates="position" each of its slots counts' in lines
+    assert (
+        'a document stands more than once: with duplicates="position" each of its slots counts'
+        in lines
+    )
     assert lines[-1].endswith("= 3 / 2 = 1.5")
 
 
@@ -329,7 +382,11 @@ def test_an_unknown_policy_is_refused():
 
 
 def table_of(results):
-    rows = [(q, hit["doc_id"], rank) for q, ranking in results.items() for rank, hit in enumerate(ranking, start=1)]
+    rows = [
+        (q, hit["doc_id"], rank)
+        for q, ranking in results.items()
+        for rank, hit in enumerate(ranking, start=1)
+    ]
     return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
 
 
@@ -370,15 +427,23 @@ N_CASES = 300
 def random_case(rng):
     """All_qa, results and policies in one of their forms, and a cell: query_id and k."""
     integers = rng.random() < 0.3
-    docs = [*range(9, 21)] if integers else ["d1", "d2", "d10", "A", "b", "문서1", "문서2", "é", "#1", "z 1", "9", "09"]
-    query_ids = [*range(1, rng.randint(2, 5))] if integers else [f"q{i}" for i in range(rng.randint(1, 4))]
+    docs = (
+        [*range(9, 21)]
+        if integers
+        else ["d1", "d2", "d10", "A", "b", "문서1", "문서2", "é", "#1", "z 1", "9", "09"]
+    )
+    query_ids = (
+        [*range(1, rng.randint(2, 5))] if integers else [f"q{i}" for i in range(rng.randint(1, 4))]
+    )
     policies = {
         "no_relevant": rng.choice(["exclude", "zero", "one"]),
         "duplicates": rng.choice(["error", "unique", "position"]),
         "gain": rng.choice(["linear", "exponential"]),
     }
     grades = rng.choice([(1,), (0, 1), (-1, 0, 1, 2, 3), (0, 0.5, 2.5)])
-    judged = {q: {d: rng.choice(grades) for d in rng.sample(docs, rng.randint(0, 7))} for q in query_ids}
+    judged = {
+        q: {d: rng.choice(grades) for d in rng.sample(docs, rng.randint(0, 7))} for q in query_ids
+    }
     results = {}
     for query_id in query_ids:
         depth = rng.choice([0, rng.randint(1, 3), rng.randint(4, 10)])
@@ -386,13 +451,20 @@ def random_case(rng):
         results[query_id] = rng.choices(docs, k=depth) if repeats else rng.sample(docs, depth)
         if rng.random() < 0.1:
             del results[query_id]
-    return qa_in_some_form(judged, rng), results_in_some_form(results, rng), policies, rng.choice(query_ids)
+    return (
+        qa_in_some_form(judged, rng),
+        results_in_some_form(results, rng),
+        policies,
+        rng.choice(query_ids),
+    )
 
 
 def qa_in_some_form(judged, rng):
     queries = [query(dict(grades), query_id) for query_id, grades in judged.items()]
     qrels = [
-        (query_id, doc_id, float(grade)) for query_id, grades in judged.items() for doc_id, grade in grades.items()
+        (query_id, doc_id, float(grade))
+        for query_id, grades in judged.items()
+        for doc_id, grade in grades.items()
     ]
     rng.shuffle(qrels)
     forms = [queries, pd.DataFrame(queries)]
@@ -402,7 +474,11 @@ def qa_in_some_form(judged, rng):
 
 
 def results_in_some_form(results, rng):
-    rows = [(query_id, doc_id, rank) for query_id, docs in results.items() for rank, doc_id in enumerate(docs, start=1)]
+    rows = [
+        (query_id, doc_id, rank)
+        for query_id, docs in results.items()
+        for rank, doc_id in enumerate(docs, start=1)
+    ]
     form = rng.choice(["dict", "dict", "dict", "rank", "score", "category"])
     if form == "dict" or not rows:
         return {query_id: hits(*docs) for query_id, docs in results.items()}
@@ -411,7 +487,11 @@ def results_in_some_form(results, rng):
         rows = [(query_id, doc_id, -(rank // 2) / 8) for query_id, doc_id, rank in rows]
         return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
     table = pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
-    return table.astype({"query_id": "category", "doc_id": "category"}) if form == "category" else table
+    return (
+        table.astype({"query_id": "category", "doc_id": "category"})
+        if form == "category"
+        else table
+    )
 
 
 @pytest.fixture(scope="module")
@@ -466,7 +546,9 @@ def worked_out(text):
     return eval(numerator.replace("x", "*")) / value if value else 0.0
 
 
-@pytest.mark.parametrize("metric", ["RR", "Precision", "Recall", "AP", "R-precision", "F1", "Judged"])
+@pytest.mark.parametrize(
+    "metric", ["RR", "Precision", "Recall", "AP", "R-precision", "F1", "Judged"]
+)
 def test_the_arithmetic_that_is_shown_gives_the_number(cells, metric):
     pairs = [(worked_out(text), cell) for text, cell in cells[metric]]
     shown = [(value, cell) for value, cell in pairs if value is not None]
@@ -485,8 +567,12 @@ def test_the_table_of_ndcg_adds_up_to_the_number(cells):
     for explanation, cell in cells["nDCG"]:
         if "gain x discount" not in explanation.ranking:  # no relevant document
             continue
-        idcg = next(line for line in explanation.lines if line.startswith("IDCG")).rsplit(" = ", 1)[1]
-        assert explanation.ranking["gain x discount"].sum() / float(idcg) == pytest.approx(cell, rel=1e-3)
+        idcg = next(line for line in explanation.lines if line.startswith("IDCG")).rsplit(" = ", 1)[
+            1
+        ]
+        assert explanation.ranking["gain x discount"].sum() / float(idcg) == pytest.approx(
+            cell, rel=1e-3
+        )
 
 
 @every_metric
@@ -498,13 +584,22 @@ def test_the_ranking_is_never_deeper_than_k(cells, metric):
 
 def test_the_cases_hold_every_kind(cells):
     texts = [str(explanation) for explanation, _ in cells["nDCG"]]
-    for said in ("left out of the mean", "counted as 0", "counted as 1", "only 0 of", "more than once", "2 ** g - 1"):
+    for said in (
+        "left out of the mean",
+        "counted as 0",
+        "counted as 1",
+        "only 0 of",
+        "more than once",
+        "2 ** g - 1",
+    ):
         assert sum(said in text for text in texts) >= 10, said
 
 
 # ---------------------------------------------------------------- every form of one case
 
-QRELS = pd.DataFrame({"query_id": ["q1", "q1", "q1", "q2"], "doc_id": list("ABCD"), "relevance": [3, 1, 2, 1]})
+QRELS = pd.DataFrame(
+    {"query_id": ["q1", "q1", "q1", "q2"], "doc_id": list("ABCD"), "relevance": [3, 1, 2, 1]}
+)
 FORMS_OF_QA = {
     "list": ALL_QA,
     "table": pd.DataFrame(ALL_QA),
@@ -515,7 +610,9 @@ FORMS_OF_RESULTS = {
     "dict": RESULTS,
     "Results": Results(RESULTS, k=5),
     "table by rank": table_of(RESULTS),
-    "table by score": table_of(RESULTS).assign(score=lambda t: -t["rank"].astype(float)).drop(columns="rank"),
+    "table by score": table_of(RESULTS)
+    .assign(score=lambda t: -t["rank"].astype(float))
+    .drop(columns="rank"),
     "shuffled table": table_of(RESULTS).sample(frac=1, random_state=1),
 }
 
@@ -529,4 +626,6 @@ def test_every_form_gives_the_same_text(qa, form):
 
 def test_integer_ids_are_explained():
     explanation = explain([query([10, 30], 1)], {1: hits(10, 99, 30)}, 1, "Recall", k=2)
-    assert str(explanation).endswith("Recall@2 = relevant in the first 2 / all relevant = 1 / 2 = 0.5")
+    assert str(explanation).endswith(
+        "Recall@2 = relevant in the first 2 / all relevant = 1 / 2 = 0.5"
+    )

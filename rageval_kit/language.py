@@ -63,7 +63,10 @@ def content_words(text: str) -> list[str]:
     ['command', 'remov', 'dead', 'row']
     """
     text = normalised(text)
-    stems = (_stem(found[0], text[found.start() - 1 : found.start()].isdigit()) for found in _WORD.finditer(text))
+    stems = (
+        _stem(found[0], text[found.start() - 1 : found.start()].isdigit())
+        for found in _WORD.finditer(text)
+    )
     return list(dict.fromkeys(stem for stem in stems if stem))
 
 
@@ -95,13 +98,17 @@ def strip_ending(word: str, least: int = 2) -> str:
     >>> strip_ending("정리하는"), strip_ending("학교에서는"), strip_ending("나는")
     ('정리', '학교', '나는')
     """
-    while ending := next((e for e in _KOREAN_ENDINGS if _ends(word, e) and len(word) - len(e) >= least), ""):
+    while ending := next(
+        (e for e in _KOREAN_ENDINGS if _ends(word, e) and len(word) - len(e) >= least), ""
+    ):
         word = word[: -len(ending)]
     return word
 
 
 def _ends(word: str, ending: str) -> bool:
-    return word.endswith(ending) and not word.endswith("으" + ending)  # 로 is no ending of 책으로, 며 none of 받으며
+    return word.endswith(ending) and not word.endswith(
+        "으" + ending
+    )  # 로 is no ending of 책으로, 며 none of 받으며
 
 
 def occurs(stem: str, text: str) -> bool:
@@ -114,7 +121,10 @@ def occurs(stem: str, text: str) -> bool:
     """
     text = normalised(text)
     if stem.isascii():
-        return re.search(rf"(?<![a-z0-9_]){re.escape(stem)}{'(?![0-9])' * stem[-1:].isdigit()}", text) is not None
+        return (
+            re.search(rf"(?<![a-z0-9_]){re.escape(stem)}{'(?![0-9])' * stem[-1:].isdigit()}", text)
+            is not None
+        )
     return stem in text
 
 
@@ -134,7 +144,9 @@ def kiwi_words(text: str) -> list[str]:
     tags = ("NNG", "NNP", "NR", "VV", "VA", "XR", "SL", "SN", "SH")
     tokens = _kiwi().tokenize(unicodedata.normalize("NFKC", text))
     words = (token.form.lower() for token in tokens if token.tag.split("-")[0] in tags)
-    return list(dict.fromkeys(word for word in words if len(word) > 1 and word not in _ENGLISH_STOP_WORDS))
+    return list(
+        dict.fromkeys(word for word in words if len(word) > 1 and word not in _ENGLISH_STOP_WORDS)
+    )
 
 
 # Not "a substance that cannot be known" or "if you cannot find": those are facts.
@@ -160,3 +172,17 @@ def is_refusal(text: str) -> bool:
     True
     """
     return _REFUSAL.search(normalised(text)) is not None
+
+
+# ---------------------------------------------------------------- sentences
+
+_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split at white space after a full stop, an exclamation or a question mark.
+
+    >>> split_sentences("It rains. Does it? It does!")
+    ['It rains.', 'Does it?', 'It does!']
+    """
+    return [sentence for sentence in _END.split(text.strip()) if sentence]

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.accuracy import answer_accuracy, ground_truths
-from rageval_kit.checks import as_cutoff, name_some
-from rageval_kit.compare import resampled_means
-from rageval_kit.faithfulness import Answers, faithfulness_frame
+from rageval_kit.comparison import resampled_means
+from rageval_kit.grounding import Answers, faithfulness_frame
 from rageval_kit.inputs import ResultsLike, as_rankings, asked_depth
+from rageval_kit.language import content_words, occurs
+from rageval_kit.messages import as_cutoff, name_some
 from rageval_kit.metrics import per_query
 from rageval_kit.records import Records, as_records, relevant_grades
-from rageval_kit.words import content_words, occurs
 
 DEFAULT_THRESHOLDS = {
     "Recall@20": 0.8,  # below: the pool misses documents
@@ -41,8 +41,15 @@ _POOL = _Step(
     "the candidate pool misses documents",
     "another embedding model, another chunking, hybrid dense + sparse search, query rewriting",
 )
-_GAP = _Step("Recall@20 - Recall@10", True, "documents are found but ranked too low", "a cross-encoder reranker")
-_FIRST = _Step("MRR@10", False, "the first relevant document comes late", "reranker scores, metadata boosts")
+_GAP = _Step(
+    "Recall@20 - Recall@10",
+    True,
+    "documents are found but ranked too low",
+    "a cross-encoder reranker",
+)
+_FIRST = _Step(
+    "MRR@10", False, "the first relevant document comes late", "reranker scores, metadata boosts"
+)
 _FAILURES = _Step(
     "HitRate@10",
     False,
@@ -50,10 +57,16 @@ _FAILURES = _Step(
     "query expansion, more data, the model's token limit",
 )
 _ACCURACY = _Step(
-    "accuracy", False, "generation, not retrieval, where Recall@10 is high", "prompt, context format, another model"
+    "accuracy",
+    False,
+    "generation, not retrieval, where Recall@10 is high",
+    "prompt, context format, another model",
 )
 _FAITHFULNESS = _Step(
-    "faithfulness", False, "answers do not stand on their sources", "prompt, context format, another model"
+    "faithfulness",
+    False,
+    "answers do not stand on their sources",
+    "prompt, context format, another model",
 )
 
 
@@ -96,7 +109,9 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
     unknown = set(thresholds or {}) - DEFAULT_THRESHOLDS.keys()
     if unknown:
         known = ", ".join(DEFAULT_THRESHOLDS)
-        raise ValueError(f"No threshold is called {name_some(sorted(unknown))}; there are: {known}.")
+        raise ValueError(
+            f"No threshold is called {name_some(sorted(unknown))}; there are: {known}."
+        )
     return {**DEFAULT_THRESHOLDS, **(thresholds or {})}
 
 
@@ -104,7 +119,9 @@ _Values = dict[str, tuple[np.ndarray, str]]  # values of the queries, or none an
 
 
 def _retrieval_values(all_qa: Records, results: ResultsLike) -> _Values:
-    table = per_query(all_qa, results, metrics=["Recall@10", "Recall@20", "RR@10", "HitRate@10"]).dropna()
+    table = per_query(
+        all_qa, results, metrics=["Recall@10", "Recall@20", "RR@10", "HitRate@10"]
+    ).dropna()
     depth = max([asked_depth(results), *map(len, as_rankings(results).values())])
     nothing = np.array([])
     to_20 = f"the results have depth {depth}: search with k=20" if depth < 20 else ""
@@ -122,7 +139,10 @@ def _retrieval_values(all_qa: Records, results: ResultsLike) -> _Values:
 def _answer_values(all_qa: Records, results: ResultsLike, answers: Answers | None) -> _Values:
     nothing = np.array([])
     if answers is None:
-        return {"accuracy": (nothing, "no answers were given"), "faithfulness": (nothing, "no answers were given")}
+        return {
+            "accuracy": (nothing, "no answers were given"),
+            "faithfulness": (nothing, "no answers were given"),
+        }
     known = ground_truths(all_qa)
     accuracy = answer_accuracy(answers, all_qa)["f1"].to_numpy() if known else nothing
     screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna().to_numpy()
@@ -132,9 +152,16 @@ def _answer_values(all_qa: Records, results: ResultsLike, answers: Answers | Non
     }
 
 
-def _row(step: _Step, values: np.ndarray, why_not: str, limit: float, rng: np.random.Generator) -> dict[str, Any]:
+def _row(
+    step: _Step, values: np.ndarray, why_not: str, limit: float, rng: np.random.Generator
+) -> dict[str, Any]:
     if not len(values):
-        value, low, high, verdict = np.nan, np.nan, np.nan, f"cannot tell: {why_not or 'no query has a value'}"
+        value, low, high, verdict = (
+            np.nan,
+            np.nan,
+            np.nan,
+            f"cannot tell: {why_not or 'no query has a value'}",
+        )
     else:
         value = float(values.mean())
         low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
@@ -153,7 +180,9 @@ def _row(step: _Step, values: np.ndarray, why_not: str, limit: float, rng: np.ra
     }
 
 
-def _blame_retrieval_first(rows: dict[str, dict[str, Any]], measured: _Values, limits: Mapping[str, float]) -> None:
+def _blame_retrieval_first(
+    rows: dict[str, dict[str, Any]], measured: _Values, limits: Mapping[str, float]
+) -> None:
     """Do not call low accuracy a fault of generation where the documents were not there to answer from."""
     recall, _ = measured["Recall@10"]
     if rows["accuracy"]["verdict"] == "problem" and (
@@ -184,12 +213,16 @@ def outcomes(all_qa: Records, results: ResultsLike, k: int = 10) -> pd.Series:
     """
     recall = per_query(all_qa, results, as_cutoff(k), ["Recall"]).iloc[:, 0]
     classes = np.select(
-        [recall.isna(), recall >= 1 - 1e-12, recall > 0], ["excluded", "complete", "partial"], default="failed"
+        [recall.isna(), recall >= 1 - 1e-12, recall > 0],
+        ["excluded", "complete", "partial"],
+        default="failed",
     )
     return pd.Series(classes, index=recall.index, name="outcome")
 
 
-def failures(all_qa: Records, results: ResultsLike, k: int = 10, docs: Records | None = None) -> pd.DataFrame:
+def failures(
+    all_qa: Records, results: ResultsLike, k: int = 10, docs: Records | None = None
+) -> pd.DataFrame:
     """List the queries whose first relevant document came late or not at all, with what came instead.
 
     Args:
@@ -210,7 +243,9 @@ def failures(all_qa: Records, results: ResultsLike, k: int = 10, docs: Records |
     rankings = as_rankings(results)
     queries = {qa["query_id"]: qa for qa in as_records(all_qa, "all_qa")}
     rr = per_query(all_qa, results, k, ["RR"]).iloc[:, 0].dropna()
-    lengths = {query_id: len(str(queries[query_id].get("question", "")).split()) for query_id in rr.index}
+    lengths = {
+        query_id: len(str(queries[query_id].get("question", "")).split()) for query_id in rr.index
+    }
     long = float(np.percentile(list(lengths.values()), 75)) if lengths else 0.0
     documents = as_records(docs, "docs") if docs is not None else []
     corpus = {doc["doc_id"]: f"{doc.get('title', '')}\n{doc['content']}" for doc in documents}
@@ -233,23 +268,39 @@ def failures(all_qa: Records, results: ResultsLike, k: int = 10, docs: Records |
             rows[query_id] = {
                 "question": qa.get("question", ""),
                 "first_relevant_rank": float(rank) if rank else np.nan,
-                "came_instead": "; ".join(f"{hit['doc_id']} {hit.get('title') or ''}".strip() for hit in before[:3]),
+                "came_instead": "; ".join(
+                    f"{hit['doc_id']} {hit.get('title') or ''}".strip() for hit in before[:3]
+                ),
                 **traits,
             }
     columns = ["question", "first_relevant_rank", "came_instead"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns if not rows else None).rename_axis("query_id")
-    table = table.sort_values("first_relevant_rank", ascending=False, na_position="first", kind="stable")
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=columns if not rows else None
+    ).rename_axis("query_id")
+    table = table.sort_values(
+        "first_relevant_rank", ascending=False, na_position="first", kind="stable"
+    )
     shares = pd.DataFrame.from_dict(evaluated, orient="index").mean().to_dict() if evaluated else {}
-    table.attrs = {"k": k, "evaluated": len(rr), "share_of_all": {name: float(share) for name, share in shares.items()}}
+    table.attrs = {
+        "k": k,
+        "evaluated": len(rr),
+        "share_of_all": {name: float(share) for name, share in shares.items()},
+    }
     return table
 
 
-def _corpus_traits(qa: Mapping[str, Any], corpus: Mapping[Any, str], everything: str) -> dict[str, bool]:
+def _corpus_traits(
+    qa: Mapping[str, Any], corpus: Mapping[Any, str], everything: str
+) -> dict[str, bool]:
     if not corpus:
         return {}
     question = str(qa.get("question", ""))
     hangul = any("가" <= letter <= "힣" for letter in question)
-    relevant = [corpus[doc_id] for doc_id, grade in relevant_grades(qa).items() if grade > 0 and doc_id in corpus]
+    relevant = [
+        corpus[doc_id]
+        for doc_id, grade in relevant_grades(qa).items()
+        if grade > 0 and doc_id in corpus
+    ]
     same_script = any(any("가" <= letter <= "힣" for letter in text) == hangul for text in relevant)
     words = content_words(question)
     unknown = [word for word in words if not occurs(word, everything)]
@@ -280,12 +331,16 @@ def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
         ValueError: the table does not come from `failures`, or lost its ``attrs`` on the way.
     """
     if "share_of_all" not in failed.attrs:
-        raise ValueError("This table has no attrs of the kit: pass what failures returned, unchanged.")
+        raise ValueError(
+            "This table has no attrs of the kit: pass what failures returned, unchanged."
+        )
     rows = {}
     for trait, share_of_all in failed.attrs["share_of_all"].items():
         having = failed.index[failed[trait].astype(bool)] if trait in failed else failed.index[:0]
         share = len(having) / len(failed) if len(failed) else 0.0
         rows[trait] = (len(having), share, share_of_all, ", ".join(map(str, having[:3])))
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["queries", "share", "share_of_all", "examples"])
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["queries", "share", "share_of_all", "examples"]
+    )
     excess = (table["share"] - table["share_of_all"]).sort_values(ascending=False, kind="stable")
     return table.loc[excess.index].rename_axis("trait")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rageval_kit import faithfulness, faithfulness_frame
-from rageval_kit.words import content_words, is_refusal, kiwi_words, occurs, strip_ending
+from rageval_kit.language import content_words, is_refusal, kiwi_words, occurs, strip_ending
 
 SOURCE_KO = (
     "VACUUM은 삭제된 행이 차지하던 저장 공간을 회수하여 다시 쓰게 하는 명령입니다. "
@@ -57,20 +57,49 @@ def test_words_of_the_grounded_answer_in_korean():
 
 def test_words_of_the_grounded_answer_in_english():
     found = faithfulness(GROUNDED_EN, SOURCE_EN)
-    assert found.supported == ["vacuum", "reclaim", "occup", "storag", "default", "run", "lock", "tabl"]
+    assert found.supported == [
+        "vacuum",
+        "reclaim",
+        "occup",
+        "storag",
+        "default",
+        "run",
+        "lock",
+        "tabl",
+    ]
     assert found.unsupported == ["dead", "tupl"]
 
 
 def test_words_of_the_invented_answer_in_korean():
     found = faithfulness(INVENTED_KO, SOURCE_KO)
     assert found.supported == ["vacuum", "테이블"]
-    assert found.unsupported == ["백업", "파일", "압축", "원격", "서버", "전송", "손상", "인덱스", "복구"]
+    assert found.unsupported == [
+        "백업",
+        "파일",
+        "압축",
+        "원격",
+        "서버",
+        "전송",
+        "손상",
+        "인덱스",
+        "복구",
+    ]
 
 
 def test_words_of_the_invented_answer_in_english():
     found = faithfulness(INVENTED_EN, SOURCE_EN)
     assert found.supported == ["vacuum", "tabl"]
-    assert found.unsupported == ["compress", "backup", "fil", "send", "remot", "server", "repair", "damag", "index"]
+    assert found.unsupported == [
+        "compress",
+        "backup",
+        "fil",
+        "send",
+        "remot",
+        "server",
+        "repair",
+        "damag",
+        "index",
+    ]
 
 
 # ---------------------------------------------------------------- content words
@@ -190,7 +219,8 @@ def test_words_are_compared_in_one_unicode_form():
 
 
 @pytest.mark.parametrize(
-    ("answer", "source"), [("정리하는", "공간을 정리하여"), ("기본", "기본적으로"), ("공간", "저장공간을 쓴다")]
+    ("answer", "source"),
+    [("정리하는", "공간을 정리하여"), ("기본", "기본적으로"), ("공간", "저장공간을 쓴다")],
 )
 def test_a_korean_word_is_supported_by_its_stem_anywhere(answer, source):
     assert faithfulness(answer, source).score == 1
@@ -215,7 +245,9 @@ def test_the_score_is_supported_by_all_words():
     assert found.score == 0.5
 
 
-@pytest.mark.parametrize("sources", [["공간을", "정리하여"], ("공간을 정리하여", ""), "공간을 정리하여"])
+@pytest.mark.parametrize(
+    "sources", [["공간을", "정리하여"], ("공간을 정리하여", ""), "공간을 정리하여"]
+)
 def test_sources_are_a_text_or_several(sources):
     assert faithfulness("공간을 정리하는", sources).score == 1
 
@@ -340,13 +372,17 @@ def test_a_refusal_still_tells_its_words():
 
 
 def test_a_tokenizer_can_be_passed():
-    found = faithfulness("Alpha beta gamma", "alpha beta", tokenizer=lambda text: text.lower().split())
+    found = faithfulness(
+        "Alpha beta gamma", "alpha beta", tokenizer=lambda text: text.lower().split()
+    )
     assert found == (2 / 3, "partly from elsewhere", ["alpha", "beta"], ["gamma"])
 
 
 def test_a_tokenizer_reads_the_sources_too():
     lemma = {"went": "go", "goes": "go"}
-    found = faithfulness("went", "goes", tokenizer=lambda text: [lemma[word] for word in text.split()])
+    found = faithfulness(
+        "went", "goes", tokenizer=lambda text: [lemma[word] for word in text.split()]
+    )
     assert found.supported == ["go"]
 
 
@@ -372,7 +408,10 @@ def test_a_text_stands_on_itself_with_kiwi(kiwi, text):
 
 def test_kiwi_tells_the_worked_examples_apart(kiwi):
     assert (
-        faithfulness(GROUNDED_KO, SOURCE_KO, kiwi).score > 0.7 > 0.3 > faithfulness(INVENTED_KO, SOURCE_KO, kiwi).score
+        faithfulness(GROUNDED_KO, SOURCE_KO, kiwi).score
+        > 0.7
+        > 0.3
+        > faithfulness(INVENTED_KO, SOURCE_KO, kiwi).score
     )
 
 
@@ -402,7 +441,9 @@ def test_frame_of_a_dict_takes_all_hits_as_sources():
 
 
 def test_frame_of_answers_takes_only_the_documents_that_were_seen():
-    answers = pd.DataFrame({"answer": ["백업", "백업"], "doc_ids": [["d1"], ["d1"]]}, index=["q1", "q2"])
+    answers = pd.DataFrame(
+        {"answer": ["백업", "백업"], "doc_ids": [["d1"], ["d1"]]}, index=["q1", "q2"]
+    )
     assert faithfulness_frame(answers, RESULTS)["faithfulness"].tolist() == [0, 0]
     answers["doc_ids"] = [["d1", "d2"], ["d1"]]
     assert faithfulness_frame(answers, RESULTS)["faithfulness"].tolist() == [1, 0]
@@ -433,7 +474,12 @@ def test_frame_leaves_queries_without_an_answer_out():
 
 
 def test_frame_of_no_answers_is_empty():
-    assert faithfulness_frame({}, RESULTS).columns.tolist() == ["faithfulness", "band", "supported", "unsupported"]
+    assert faithfulness_frame({}, RESULTS).columns.tolist() == [
+        "faithfulness",
+        "band",
+        "supported",
+        "unsupported",
+    ]
 
 
 def test_an_answer_without_results_is_named():
@@ -454,7 +500,9 @@ def test_hits_without_content_are_named():
 
 @pytest.mark.parametrize("answer", [None, float("nan"), 3])
 def test_an_answer_that_is_no_text_is_named(answer):
-    with pytest.raises(TypeError, match=re.escape(f"q1: the answer must be a text, found {answer!r}")):
+    with pytest.raises(
+        TypeError, match=re.escape(f"q1: the answer must be a text, found {answer!r}")
+    ):
         faithfulness_frame({"q1": answer}, RESULTS)
 
 
@@ -464,5 +512,7 @@ def test_a_table_without_answers_says_what_it_found():
 
 
 def test_a_list_of_answers_is_refused():
-    with pytest.raises(TypeError, match=r"answers must be a DataFrame or \{query_id: text}, found list"):
+    with pytest.raises(
+        TypeError, match=r"answers must be a DataFrame or \{query_id: text}, found list"
+    ):
         faithfulness_frame(["백업"], RESULTS)

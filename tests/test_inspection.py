@@ -26,7 +26,9 @@ def hits(*doc_ids):
 
 
 def scored(*pairs):
-    return [{"doc_id": doc_id, "title": "", "content": "", "score": score} for doc_id, score in pairs]
+    return [
+        {"doc_id": doc_id, "title": "", "content": "", "score": score} for doc_id, score in pairs
+    ]
 
 
 def query(relevant, query_id="q1"):
@@ -73,7 +75,10 @@ FORMS_OF_CLEAN = {
     "table by score": Results(CLEAN, k=2, lower_is_better=False).to_frame().drop(columns="rank"),
     "shuffled table": Results(CLEAN, k=2).to_frame().iloc[[3, 0, 2, 1]],
     "without scores": {"q1": hits("A", "C"), "q2": hits("B", "D")},
-    "scores of None": {"q1": scored(("A", None), ("C", None)), "q2": scored(("B", None), ("D", None))},
+    "scores of None": {
+        "q1": scored(("A", None), ("C", None)),
+        "q2": scored(("B", None), ("D", None)),
+    },
     "equal scores": {"q1": scored(("A", 0.5), ("C", 0.5)), "q2": scored(("B", 0.5), ("D", 0.5))},
     "distances": {"q1": scored(("A", 0.1), ("C", 0.9)), "q2": scored(("B", 0.2), ("D", 0.8))},
     "known distances": Results(
@@ -89,7 +94,10 @@ def test_clean_results_have_no_finding(results):
 
 def test_clean_results_print_ok(capsys):
     check_results(ALL_QA, CLEAN, DOCS)
-    assert capsys.readouterr().out == "[OK] results of 2 queries, at most 2 hits each: 0 errors, 0 warnings\n"
+    assert (
+        capsys.readouterr().out
+        == "[OK] results of 2 queries, at most 2 hits each: 0 errors, 0 warnings\n"
+    )
 
 
 def test_clean_results_give_no_warning():
@@ -176,11 +184,18 @@ def test_scores_that_do_neither_are_an_error():
 
 def test_one_query_against_the_others_is_an_error():
     all_qa = [*ALL_QA, query(["C"], "q3")]
-    assert findings(CLEAN | {"q3": scored(("C", 0.1), ("A", 0.9))}, all_qa=all_qa) == [("error", "order", "q3")]
+    assert findings(CLEAN | {"q3": scored(("C", 0.1), ("A", 0.9))}, all_qa=all_qa) == [
+        ("error", "order", "q3")
+    ]
 
 
 def test_a_ranking_of_one_hit_has_any_order():
-    assert findings(Results({"q1": scored(("A", 0.9)), "q2": scored(("B", 0.1))}, k=1, lower_is_better=True)) == []
+    assert (
+        findings(
+            Results({"q1": scored(("A", 0.9)), "q2": scored(("B", 0.1))}, k=1, lower_is_better=True)
+        )
+        == []
+    )
 
 
 def test_a_table_of_distances_without_rank_is_refused_as_by_evaluate():
@@ -197,7 +212,9 @@ def test_a_table_of_distances_with_rank_is_none():
 
 
 def test_a_repeated_document_is_an_error():
-    assert findings({"q1": hits("C", "C"), "q2": hits("B", "D")}) == [("error", "repeated document", "q1")]
+    assert findings({"q1": hits("C", "C"), "q2": hits("B", "D")}) == [
+        ("error", "repeated document", "q1")
+    ]
 
 
 def test_repeats_that_lift_recall_above_1_are_an_error():
@@ -210,7 +227,9 @@ def test_repeats_that_lift_ndcg_above_1_are_an_error():
     assert ("error", "range", "nDCG@2") in found
 
 
-@pytest.mark.parametrize("metric", ["HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP", "F1", "Judged"])
+@pytest.mark.parametrize(
+    "metric", ["HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP", "F1", "Judged"]
+)
 @pytest.mark.parametrize("value", [1.01, 2.0, -0.01])
 def test_an_average_outside_0_to_1_is_an_error(metric, value):
     assert ("range", f"{metric}@3") in score_findings(**{metric: {3: value}})
@@ -271,7 +290,9 @@ def test_cutoffs_that_are_texts_are_checked():
 
 
 def test_the_impossible_published_table_is_an_error(capsys):
-    published = pd.DataFrame({1: [0.62, 0.62, 0.62], 3: [0.81, 0.55, 1.04]}, index=["HitRate", "MRR", "nDCG"])
+    published = pd.DataFrame(
+        {1: [0.62, 0.62, 0.62], 3: [0.81, 0.55, 1.04]}, index=["HitRate", "MRR", "nDCG"]
+    )
     check_scores(published)
     assert capsys.readouterr().out == (
         "[FAIL] 3 metrics at 2 cutoffs: 2 errors, 0 warnings\n"
@@ -295,13 +316,26 @@ def test_distances_sorted_descending_give_a_table_that_could_be_true():
 
 
 def test_r_precision_has_no_cutoff_to_compare():
-    summary = evaluate(ALL_QA, CLEAN, ks=(1, 2), metrics=["R-precision", "Recall", "MRR", "HitRate"])
+    summary = evaluate(
+        ALL_QA, CLEAN, ks=(1, 2), metrics=["R-precision", "Recall", "MRR", "HitRate"]
+    )
     assert len(check_scores(summary).findings) == 0
 
 
 @pytest.mark.parametrize("average", ["macro", "pooled"])
 def test_every_metric_of_the_kit_has_no_finding(average):
-    metrics = ["HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP", "R-precision", "F1", "Judged", "Unique"]
+    metrics = [
+        "HitRate",
+        "MRR",
+        "nDCG",
+        "Precision",
+        "Recall",
+        "MAP",
+        "R-precision",
+        "F1",
+        "Judged",
+        "Unique",
+    ]
     summary = evaluate(ALL_QA, CLEAN, ks=range(1, 6), metrics=metrics, average=average)
     assert len(check_scores(summary).findings) == 0
 
@@ -314,7 +348,9 @@ def test_fewer_hits_than_the_others_is_a_warning():
 
 
 def test_fewer_hits_than_were_asked_for_is_a_warning():
-    assert findings(Results({"q1": hits("A"), "q2": hits("B")}, k=3)) == [("warning", "few hits", "q1, q2")]
+    assert findings(Results({"q1": hits("A"), "q2": hits("B")}, k=3)) == [
+        ("warning", "few hits", "q1, q2")
+    ]
 
 
 def test_fewer_hits_are_explained():
@@ -334,7 +370,9 @@ def test_fewer_hits_cannot_be_told_without_docs():
 
 
 def test_a_hit_that_is_in_no_document_is_an_error():
-    assert findings({"q1": hits("A", "X"), "q2": hits("B", "C")}) == [("error", "not in corpus", "q1")]
+    assert findings({"q1": hits("A", "X"), "q2": hits("B", "C")}) == [
+        ("error", "not in corpus", "q1")
+    ]
 
 
 def test_a_hit_that_is_in_no_document_is_named():
@@ -381,7 +419,9 @@ def test_a_list_of_relevant_documents_is_taken_as_complete():
 
 
 def test_the_same_ranking_for_every_query_is_a_warning():
-    assert findings({"q1": hits("A", "C"), "q2": hits("A", "C")}) == [("warning", "same ranking", "results")]
+    assert findings({"q1": hits("A", "C"), "q2": hits("A", "C")}) == [
+        ("warning", "same ranking", "results")
+    ]
 
 
 def test_the_same_documents_in_another_order_are_none():
@@ -397,7 +437,9 @@ def test_a_query_without_results_is_a_warning():
 
 
 def test_results_of_an_unknown_query_are_a_warning():
-    assert findings(CLEAN | {"q9": scored(("A", 0.9), ("D", 0.1))}) == [("warning", "unknown query", "q9")]
+    assert findings(CLEAN | {"q9": scored(("A", 0.9), ("D", 0.1))}) == [
+        ("warning", "unknown query", "q9")
+    ]
 
 
 NOTHING = {
@@ -423,7 +465,9 @@ def test_the_table_of_a_retriever_has_no_finding():
 
 
 def test_a_table_may_have_a_column_called_k():
-    table = pd.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["A", "B"], "rank": [1, 1], "k": [5, 5]})
+    table = pd.DataFrame(
+        {"query_id": ["q1", "q2"], "doc_id": ["A", "B"], "rank": [1, 1], "k": [5, 5]}
+    )
     assert findings(table, docs=None) == []
 
 
@@ -442,7 +486,9 @@ def test_a_nan_score_is_refused_as_by_evaluate():
         check_results(ALL_QA, CLEAN | {"q1": scored(("A", float("nan")), ("C", 0.1))})
 
 
-@pytest.mark.parametrize("results", [{"q1": hits(1, 2)}, {1: hits("A")}], ids=["doc_id", "query_id"])
+@pytest.mark.parametrize(
+    "results", [{"q1": hits(1, 2)}, {1: hits("A")}], ids=["doc_id", "query_id"]
+)
 def test_ids_of_another_type_are_refused_as_by_evaluate(results):
     with pytest.raises(TypeError, match="nothing would match"):
         check_results(ALL_QA, results)
@@ -465,7 +511,9 @@ def test_len_counts_the_errors():
 
 
 def test_every_finding_says_what_to_do():
-    results = Results({"q1": scored(("X", 0.1), ("A", 0.5), ("A", 0.2)), "q9": scored(("B", 0.1))}, k=7)
+    results = Results(
+        {"q1": scored(("X", 0.1), ("A", 0.5), ("A", 0.2)), "q9": scored(("B", 0.1))}, k=7
+    )
     table = check_results(GRADED, results, DOCS).to_frame()
     assert len(table) >= 7
     assert (table["cure"].str.len() > 10).all()
@@ -488,7 +536,9 @@ def test_check_scores_prints_ok(capsys):
 
 def test_evaluate_warns_of_a_cutoff_below_which_nothing_was_searched():
     messages = caught(lambda: evaluate(ALL_QA, Results(CLEAN, k=2), ks=(1, 5)))
-    assert [message.partition(":")[0] for message in messages] == ["k=5 is deeper than the search, which asked for k=2"]
+    assert [message.partition(":")[0] for message in messages] == [
+        "k=5 is deeper than the search, which asked for k=2"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -496,11 +546,20 @@ def test_evaluate_warns_of_a_cutoff_below_which_nothing_was_searched():
     [
         (Results(RISING, k=2, lower_is_better=False), "q1, q2: the scores are similarities"),
         (Results(CLEAN, k=2, lower_is_better=True), "q1, q2: the scores are distances"),
-        (CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))}, "q2: the scores neither fall nor rise"),
+        (
+            CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))},
+            "q2: the scores neither fall nor rise",
+        ),
         (CLEAN | {"q2": scored(("B", 0.1), ("D", 0.9))}, "the scores run the other way"),
         ({"q1": hits("A", "C"), "q2": hits("A", "C")}, "all 2 queries have the same ranking"),
     ],
-    ids=["similarities rise", "distances fall", "neither", "one against the others", "same ranking"],
+    ids=[
+        "similarities rise",
+        "distances fall",
+        "neither",
+        "one against the others",
+        "same ranking",
+    ],
 )
 def test_evaluate_warns(results, said):
     (message,) = caught(lambda: evaluate(ALL_QA, results, ks=(1, 2)))
@@ -532,7 +591,11 @@ def test_per_query_does_not_warn_of_the_order():
 
 
 def test_counting_every_slot_is_not_said_to_be_impossible():
-    messages = caught(lambda: evaluate(ALL_QA, {"q1": hits("A", "A"), "q2": hits("B", "B")}, duplicates="position"))
+    messages = caught(
+        lambda: evaluate(
+            ALL_QA, {"q1": hits("A", "A"), "q2": hits("B", "B")}, duplicates="position"
+        )
+    )
     assert not any("outside 0..1" in message for message in messages)
 
 
@@ -571,7 +634,9 @@ def test_the_table_of_results_says_what_its_scores_mean():
     }
 
 
-@pytest.mark.parametrize("form", [lambda results: results, Results.to_frame], ids=["Results", "table"])
+@pytest.mark.parametrize(
+    "form", [lambda results: results, Results.to_frame], ids=["Results", "table"]
+)
 def test_the_index_that_was_searched_travels_with_the_numbers(form):
     results = form(Results(RISING, k=2, lower_is_better=True, index="abc"))
     assert evaluate(ALL_QA, results, ks=(1, 2)).attrs["index"] == "abc"

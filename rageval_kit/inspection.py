@@ -7,13 +7,18 @@ from typing import Any
 
 import pandas as pd
 
-from rageval_kit.checks import count, name_some
-from rageval_kit.inputs import ResultsLike, as_rankings, asked_depth, lower_is_better, read_judgements
-from rageval_kit.invariants import Rankings, ranking_findings, score_findings
+from rageval_kit.findings import Finding, Rankings, Report, ranking_findings, score_findings
+from rageval_kit.inputs import (
+    ResultsLike,
+    as_rankings,
+    asked_depth,
+    lower_is_better,
+    read_judgements,
+)
+from rageval_kit.messages import count, name_some
 from rageval_kit.metrics import evaluate
 from rageval_kit.records import Records, as_records
 from rageval_kit.relevance import relevance_matrix
-from rageval_kit.report import Finding, Report
 
 
 def check_results(all_qa: Records, results: ResultsLike, docs: Records | None = None) -> Report:
@@ -44,7 +49,9 @@ def check_results(all_qa: Records, results: ResultsLike, docs: Records | None = 
         *_corpus(rankings, depth, docs),
         *_scores(all_qa, rankings, depth),
     ]
-    report = Report(findings, f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each")
+    report = Report(
+        findings, f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
+    )
     print(report)
     return report
 
@@ -62,7 +69,8 @@ def check_scores(summary: pd.DataFrame) -> Report:
       error: MRR: falls from 0.62 at k=1 to 0.55 at k=3, and can only rise with k. Is a distance sorted descending?
     """
     report = Report(
-        list(score_findings(summary)), f"{count(len(summary), 'metric')} at {count(summary.shape[1], 'cutoff')}"
+        list(score_findings(summary)),
+        f"{count(len(summary), 'metric')} at {count(summary.shape[1], 'cutoff')}",
     )
     print(report)
     return report
@@ -82,13 +90,23 @@ def _coverage(queries: Sequence[Any], rankings: Rankings) -> Iterator[Finding]:
     missing = [query_id for query_id in queries if not rankings.get(query_id)]
     if missing:
         what = f"no results for {count(len(missing), 'query')}: the score is 0"
-        yield Finding("warning", "no results", name_some(missing), what, "Search them, or say that they found nothing")
+        yield Finding(
+            "warning",
+            "no results",
+            name_some(missing),
+            what,
+            "Search them, or say that they found nothing",
+        )
     asked = set(queries)
     unknown = [query_id for query_id in rankings if query_id not in asked]
     if unknown:
         what = f"results of {count(len(unknown), 'query')} not in all_qa are left out"
         yield Finding(
-            "warning", "unknown query", name_some(unknown), what, "Evaluate with the queries that were searched"
+            "warning",
+            "unknown query",
+            name_some(unknown),
+            what,
+            "Evaluate with the queries that were searched",
         )
 
 
@@ -111,7 +129,13 @@ def _corpus(rankings: Rankings, depth: int, docs: Records | None) -> Iterator[Fi
         yield Finding("warning", "few hits", name_some(short), what, cure)
     if depth > len(corpus):
         what = f"k={depth} is above the corpus size {len(corpus):,}"
-        yield Finding("warning", "large k", "results", what, "Choose a smaller k: the last ranks can only be empty")
+        yield Finding(
+            "warning",
+            "large k",
+            "results",
+            what,
+            "Choose a smaller k: the last ranks can only be empty",
+        )
 
 
 def _scores(all_qa: Records, rankings: Rankings, depth: int) -> Iterator[Finding]:
@@ -120,7 +144,9 @@ def _scores(all_qa: Records, rankings: Rankings, depth: int) -> Iterator[Finding
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what it warns of is a finding above
-        yield from score_findings(evaluate(all_qa, rankings, range(1, depth + 1), duplicates="position"))
+        yield from score_findings(
+            evaluate(all_qa, rankings, range(1, depth + 1), duplicates="position")
+        )
         matrix = relevance_matrix(all_qa, rankings, depth, duplicates="position")
     judged, returned = int(matrix.judged.sum()), int(matrix.n_returned.sum())
     # A list of relevant documents is complete by its meaning; grades that include 0 were given one by one.
