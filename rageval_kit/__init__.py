@@ -25,8 +25,9 @@ from rageval_kit.explanation import explain
 from rageval_kit.grounding import faithfulness, faithfulness_frame
 from rageval_kit.inspection import check_results, check_scores
 from rageval_kit.metrics import caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
+from rageval_kit.rankings import Results
 from rageval_kit.relevance import relevance_matrix
-from rageval_kit.search import Results, search_all
+from rageval_kit.search import search_all
 from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
 from rageval_kit.validation import validate_dataset
 from rageval_kit.vectorstore import (

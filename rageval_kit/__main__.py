@@ -10,7 +10,8 @@ import pandas as pd
 from rageval_kit.dataset import load_dataset
 from rageval_kit.embeddings import DEFAULT_EMBEDDINGS, load_embeddings
 from rageval_kit.metrics import evaluate, per_query
-from rageval_kit.search import Results, search_all
+from rageval_kit.rankings import Results
+from rageval_kit.search import search_all
 from rageval_kit.setup_check import LECTURE, check_setup
 from rageval_kit.validation import validate_dataset
 from rageval_kit.vectorstore import build_vectorstore

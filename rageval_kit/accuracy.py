@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.answers import as_text, fill, refuse_no_model
+from rageval_kit.documents import as_records
 from rageval_kit.grounding import Answers, answer_rows
+from rageval_kit.judgements import AllQA
 from rageval_kit.language import is_refusal, normalised, strip_ending
 from rageval_kit.messages import name_some, show_progress
-from rageval_kit.records import Records, as_records
 
 JUDGE_PROMPT = """\
 You compare an answer with the ground truth. Do not use knowledge of your own.
@@ -36,7 +37,7 @@ VERDICTS = ("correct", "partly", "wrong")
 # ---------------------------------------------------------------- by words
 
 
-def answer_accuracy(answers: Answers, all_qa: Records) -> pd.DataFrame:
+def answer_accuracy(answers: Answers, all_qa: AllQA) -> pd.DataFrame:
     """Return exact match and token F1 of every answer against its ground truth, after normalisation.
 
     Normalised are Unicode form, case, punctuation, white space, English articles, and Korean particles
@@ -63,7 +64,7 @@ def answer_accuracy(answers: Answers, all_qa: Records) -> pd.DataFrame:
     )
 
 
-def _truths_of(answers: Answers, all_qa: Records) -> dict[Any, str]:
+def _truths_of(answers: Answers, all_qa: AllQA) -> dict[Any, str]:
     truths = ground_truths(all_qa)
     missing = [query_id for query_id, _, _ in answer_rows(answers) if query_id not in truths]
     if missing:
@@ -73,7 +74,7 @@ def _truths_of(answers: Answers, all_qa: Records) -> dict[Any, str]:
     return truths
 
 
-def ground_truths(all_qa: Records) -> dict[Any, str]:
+def ground_truths(all_qa: AllQA) -> dict[Any, str]:
     """Return the ground truth of every query that has one; a gap in a table (NaN) is none."""
     truths = {qa["query_id"]: qa.get("ground_truth") for qa in as_records(all_qa, "all_qa")}
     return {
@@ -133,7 +134,7 @@ _SCHEMA = {
 
 def judge_answers(
     model: Any,
-    all_qa: Records,
+    all_qa: AllQA,
     answers: Answers,
     prompt: str = JUDGE_PROMPT,
     retries: int = 2,

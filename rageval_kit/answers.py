@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ import pandas as pd
 
 from rageval_kit.cache import open_cache
 from rageval_kit.embeddings import embeddings_settings
-from rageval_kit.inputs import ResultsLike, as_rankings, lower_is_better, read_judgements
+from rageval_kit.judgements import AllQA, as_queries, read_judgements
 from rageval_kit.language import split_sentences
 from rageval_kit.messages import as_cutoff, name_some, show_progress
-from rageval_kit.records import Records, as_records
+from rageval_kit.rankings import ResultsLike, as_rankings, direction
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -80,7 +80,7 @@ class ExtractiveAnswerer:
 
 def generate_answers(
     model: Any,
-    all_qa: Records,
+    all_qa: AllQA,
     results: Mapping[Any, Sequence[Mapping[str, Any]]],
     k: int = 5,
     cache: str | Path | None = None,
@@ -115,12 +115,7 @@ def generate_answers(
         if field not in prompt:
             raise ValueError(f"The prompt must hold {field}, which is replaced.")
     refuse_no_model(model)
-    queries = as_records(all_qa, "all_qa")
-    for position, qa in enumerate(queries, start=1):
-        if not {"query_id", "question"} <= qa.keys():
-            raise KeyError(
-                f"all_qa, entry {position}: query_id and question are wanted, found {', '.join(map(str, qa))}."
-            )
+    queries = as_queries(all_qa, ("question",))
     missing = [qa["query_id"] for qa in queries if qa["query_id"] not in results]
     if missing:
         raise KeyError(
@@ -241,7 +236,7 @@ def _key(identity: Sequence[Any], prompt: str, inputs: Mapping[str, Any]) -> str
 # ---------------------------------------------------------------- when to refuse
 
 
-def abstention_curve(all_qa: Records, results: ResultsLike) -> pd.DataFrame:
+def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
     """Show what a threshold on the best score does: answer only where the first hit is near enough.
 
     Args:
@@ -264,9 +259,12 @@ def abstention_curve(all_qa: Records, results: ResultsLike) -> pd.DataFrame:
         )
     rankings = as_rankings(results)
     best = [_best_score(rankings.get(query_id, []), query_id) for query_id in judged.query_ids]
-    lower = lower_is_better(results)
+    lower = direction(rankings)
     if lower is None:
-        lower = _rises(rankings[query_id] for query_id in judged.query_ids)
+        raise ValueError(
+            "The scores do not tell whether lower is better: give results of search_all, or two hits "
+            "a query and more."
+        )
     distance = np.array(best) if lower else -np.array(best)
     rows = [(np.nan, 0.0, 1.0)]
     for limit in np.unique(distance):
@@ -288,24 +286,6 @@ def _best_score(hits: Sequence[Mapping[str, Any]], query_id: Any) -> float:
             f"{query_id} has no hit with a score: a threshold needs the score of every query's first hit."
         )
     return float(hits[0]["score"])
-
-
-def _rises(rankings: Iterable[Sequence[Mapping[str, Any]]]) -> bool:
-    """Say whether scores rise from the best hit to the worst: then lower is better."""
-    ends = [
-        (hits[0]["score"], hits[-1]["score"])
-        for hits in rankings
-        if hits[-1].get("score") is not None
-    ]
-    rises, falls = (
-        any(first < last for first, last in ends),
-        any(first > last for first, last in ends),
-    )
-    if rises == falls:
-        raise ValueError(
-            "The scores do not tell whether lower is better: give results of search_all, or two hits a query and more."
-        )
-    return rises
 
 
 def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Series:

@@ -9,12 +9,20 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import pandas as pd
 
-from rageval_kit.formulas import NAMES_OF_MEANS, THE_FIVE
-from rageval_kit.inputs import ResultsLike, as_rankings, queries_and_depth, read_judgements
-from rageval_kit.messages import as_cutoff, count, name_some
-from rageval_kit.metrics import Metrics, as_columns, per_query
-from rageval_kit.records import Records, as_records
-from rageval_kit.relevance import Policies
+from rageval_kit.formulas import THE_FIVE, Formula
+from rageval_kit.judgements import AllQA, Judgements, read_judgements
+from rageval_kit.messages import as_cutoff, count, name_some, wrong_type
+from rageval_kit.metrics import (
+    Column,
+    Cutoffs,
+    Metrics,
+    as_columns,
+    matrix_for,
+    values_of,
+    what_was_decided,
+)
+from rageval_kit.rankings import ResultsLike, knowledge
+from rageval_kit.relevance import Policies, Relevance
 
 Runs: TypeAlias = Mapping[str, ResultsLike]
 
@@ -22,12 +30,13 @@ _LEVEL = 0.05  # two-sided: 95 % intervals, verdicts at p < 0.05 after Holm's co
 _POWER = 0.8  # for the number of queries that could tell
 _CELLS = 4_000_000  # resampled queries held in memory at a time
 _ROUNDING = 1e-12  # of a mean of values between 0 and 1
+_K = 10  # where the search was at least as deep
 
 
 def compare(
     runs: Runs,
-    all_qa: Records,
-    k: int = 10,
+    all_qa: AllQA,
+    k: Cutoffs | None = None,
     baseline: str | None = None,
     metrics: Metrics = THE_FIVE,
     resamples: int = 10_000,
@@ -38,8 +47,10 @@ def compare(
 
     Args:
         runs: ``{"name": results, ...}``, all searched with the same queries and to the same depth.
-        all_qa: see `relevance_matrix`. Queries for which a metric is NaN are left out for every run.
-        k: the cutoff of metrics that are named without one.
+        all_qa: see `relevance_matrix`. Queries for which a metric is NaN are left out for every
+            run.
+        k: the cutoff of metrics that are named without one; None is 10, or the depth of the
+            shallowest search where that is less.
         baseline: the run that the others are compared with; None means the first.
         metrics: see `per_query`.
         resamples: how often queries are resampled (bootstrap) and signs are flipped (test).
@@ -49,14 +60,16 @@ def compare(
     Returns:
         Indexed by metric and run:
 
-        * ``mean``, ``low``, ``high``: the mean over queries and its 95 % percentile bootstrap interval;
+        * ``mean``, ``low``, ``high``: the mean over queries and its 95 % percentile bootstrap
+          interval;
         * ``difference``, ``difference_low``, ``difference_high``: to the baseline, interval paired;
-        * ``p``: of the two-sided paired randomization test (Fisher), ``p_holm`` after Holm's correction
-          over all comparisons of the table;
+        * ``p``: of the two-sided paired randomization test (Fisher), ``p_holm`` after Holm's
+          correction over all comparisons of the table;
         * ``wins, ties, losses``: queries on which the run is better, equal, worse;
-        * ``effect_size``: mean difference / its standard deviation over queries (Cohen's d for pairs);
-        * ``verdict``: better, worse, or cannot tell, then with about how many queries could: 80 % power
-          for the difference seen, at the level that Holm's correction starts from.
+        * ``effect_size``: mean difference / its standard deviation over queries (Cohen's d for
+          pairs);
+        * ``verdict``: better, worse, or cannot tell, then with about how many queries could: 80 %
+          power for the difference seen, at the level that Holm's correction starts from.
 
     >>> all_qa = [{"query_id": f"q{i}", "relevant_doc_ids": ["A"]} for i in range(40)]
     >>> first = {f"q{i}": [{"doc_id": "A"}, {"doc_id": "B"}] for i in range(40)}
@@ -70,38 +83,35 @@ def compare(
 
     Raises:
         ValueError: fewer than two runs, runs of other queries or another depth, no such baseline.
+        TypeError: runs is not a dict from names to results.
     """
-    columns = as_columns(metrics, k)
-    deepest = max(
-        (column.cutoff for column in columns if column.cutoff != "R"), default=as_cutoff(k)
-    )
-    baseline = _check(runs, all_qa, deepest, baseline)
-    tables = {
-        name: per_query(all_qa, results, k, metrics, **policies) for name, results in runs.items()
-    }
-    values = np.stack(
-        [table.to_numpy() for table in tables.values()], axis=1
-    )  # (queries, runs, metrics)
-    rows = compare_values(
-        values,
-        list(runs),
-        list(runs).index(baseline),
-        [column.label for column in columns],
-        as_cutoff(resamples, "resamples"),
-        np.random.default_rng(seed),
-    )
+    names = _names(runs, at_least=2)
+    baseline = names[0] if baseline is None else baseline
+    if baseline not in names:
+        raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(map(str, names))}.")
+    columns = as_columns(metrics, _shallowest(runs) if k is None else k)
+    resamples, rng = as_cutoff(resamples, "resamples"), as_generator(seed)
+
+    # One matrix a run gives the value of every query and metric: (queries, runs, metrics).
+    matrices = _matrices(runs, read_judgements(all_qa), columns, policies)
+    values = np.stack([values_of(columns, matrix) for matrix in matrices.values()], axis=1)
+    rows = compare_values(values, names, names.index(baseline), columns, resamples, rng)
     table = pd.DataFrame(rows).set_index(["metric", "run"])
+
+    # Every comparison of the table counts as one more chance to be wrong.
     tested = table.index.get_level_values("run") != baseline
     table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_numpy())
     n_compared = int(tested.sum())
     if n_compared / (resamples + 1) >= _LEVEL:  # the least p there can be, after the correction
         least = round(n_compared / _LEVEL)
         raise ValueError(
-            f"resamples={resamples} cannot tell {count(n_compared, 'comparison')}: use more than {least:,}."
+            f"resamples={resamples} cannot tell {count(n_compared, 'comparison')}: "
+            f"use more than {least:,}."
         )
+
     table = table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
     table["verdict"] = [_verdict(row, n_compared) for row in table.to_dict("records")]
-    table.attrs = tables[baseline].attrs | {
+    table.attrs = what_was_decided(matrices[baseline], runs[baseline]) | {
         "baseline": baseline,
         "resamples": resamples,
         "seed": seed,
@@ -110,93 +120,128 @@ def compare(
     return table
 
 
-def _check(runs: Runs, all_qa: Records, k: int, baseline: str | None) -> str:
-    """Refuse runs that cannot be compared, and return the baseline's name."""
-    if not isinstance(runs, Mapping) or len(runs) < 2:
-        raise ValueError(
-            'compare needs at least two runs: compare({"name": results, "other": results}, all_qa).'
-        )
-    if baseline is not None and baseline not in runs:
-        raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(runs)}.")
-    queries = set(read_judgements(all_qa).query_ids)
-    found = {name: queries_and_depth(results) for name, results in runs.items()}
-    reference = next(iter(found))
-    for name, (its_queries, depth) in found.items():
-        other = (its_queries ^ found[reference][0]) & queries
-        if other:
+def _names(runs: Runs, at_least: int) -> list[str]:
+    wanted = f'at least {at_least} runs, such as {{"old": results, "new": other}}'
+    if not isinstance(runs, Mapping) or _are_hits(runs):
+        raise wrong_type("runs", wanted, runs)
+    if len(runs) < at_least:
+        raise ValueError(f"runs must be {wanted}; found {count(len(runs), 'run')}.")
+    return list(runs)
+
+
+def _are_hits(runs: Mapping[Any, Any]) -> bool:
+    """Say whether these are the results of one run, and not runs by name."""
+    return any(isinstance(value, (list, tuple)) for value in runs.values())
+
+
+def _shallowest(runs: Runs) -> int:
+    """Return 10, or the depth of the shallowest search where it is known and less."""
+    return min([_K, *(k for results in runs.values() if (k := knowledge(results).get("k", 0)))])
+
+
+def as_generator(seed: Any) -> np.random.Generator:
+    """Return a generator of random numbers for a seed that is a whole number from 0."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0, found {seed!r}.")
+    return np.random.default_rng(seed)
+
+
+def _matrices(
+    runs: Runs, judged: Judgements, columns: Sequence[Column], policies: Policies
+) -> dict[str, Relevance]:
+    """Return the relevance matrix of every run; refuse runs that cannot be compared."""
+    matrices = {
+        name: matrix_for(columns, judged, results, policies) for name, results in runs.items()
+    }
+    first, reference = next(iter(matrices.items()))
+    depth = _depth(runs[first], reference)
+    for name, matrix in matrices.items():
+        unlike = judged.query_ids[matrix.found.searched != reference.found.searched].tolist()
+        if unlike:
             raise ValueError(
-                f"The runs {reference!r} and {name!r} differ in {count(len(other), 'query')}: "
-                f"{name_some(sorted(other, key=str))}. Search both with the same queries."
+                f"The runs {first!r} and {name!r} differ in {count(len(unlike), 'query')}: "
+                f"{name_some(unlike)}. Search both with the same queries."
             )
-        if min(depth, k) != min(found[reference][1], k):
+        its_depth = _depth(runs[name], matrix)
+        if its_depth != depth:
             raise ValueError(
-                f"The run {reference!r} has {found[reference][1]} hits a query and {name!r} has {depth}: "
-                f"neither comparison would be fair at k={k}. Search both with the same k."
+                f"The run {first!r} has {depth} hits a query and {name!r} has {its_depth}: "
+                "the comparison would not be fair. Search both with the same k."
             )
-    return baseline if baseline is not None else reference
+    return matrices
+
+
+def _depth(results: ResultsLike, matrix: Relevance) -> int:
+    """Return how many hits a query were asked for, or where that is not known, came back."""
+    asked = knowledge(results).get("k", 0) or int(matrix.found.ranks.max(initial=-1)) + 1
+    return min(asked, int(matrix.ranks[-1]))
 
 
 def compare_values(
     values: np.ndarray,
     names: Sequence[str],
     base: int,
-    labels: Sequence[str],
+    columns: Sequence[Column],
     resamples: int,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
-    """Return a row a metric and run; values: (queries, runs, metrics)."""
+    """Return a row a metric and run, metric by metric.
+
+    Args:
+        values: the value of every query: (queries, runs, metrics), NaN where it has none.
+        names: of the runs.
+        base: the position of the baseline among them.
+        columns: the metrics.
+        resamples, rng: see `resampled_means` and `randomization_p`.
+    """
     rows: dict[int, list[dict[str, Any]]] = {}
     missing = np.isnan(values).any(axis=1)  # (queries, metrics)
+
+    # Metrics with a value for the same queries share their resamples, which take most of the time.
     for pattern in dict.fromkeys(map(tuple, missing.T.tolist())):
-        # Metrics with a value for the same queries share their resamples, which take most of the time.
-        alike = [
-            metric for metric in range(len(labels)) if tuple(missing[:, metric].tolist()) == pattern
-        ]
+        alike = [m for m in range(len(columns)) if tuple(missing[:, m].tolist()) == pattern]
         of_queries = values[~np.array(pattern)][:, :, alike]
-        if len(of_queries) < 2:
-            named = count(len(of_queries), "query")
-            raise ValueError(
-                f"{labels[alike[0]]}: {named} with a value; at least two are needed to compare."
-            )
-        differences = of_queries - of_queries[:, [base]]
         n, n_runs, n_metrics = of_queries.shape
-        means = resampled_means(np.hstack([of_queries, differences]).reshape(n, -1), resamples, rng)
+        if n < 2:
+            raise ValueError(
+                f"{columns[alike[0]].label}: {count(n, 'query')} with a value; "
+                "at least two are needed to compare."
+            )
+
+        # The interval: the same queries are drawn for the means and for the differences.
+        changes = of_queries - of_queries[:, [base]]
+        both = np.hstack([of_queries, changes]).reshape(n, -1)
+        means = resampled_means(both, resamples, rng)
         limits = np.percentile(means, [100 * _LEVEL / 2, 100 * (1 - _LEVEL / 2)], axis=0)
-        limits = limits.reshape(
-            2, 2, n_runs, n_metrics
-        )  # (low or high, mean or difference, run, metric)
-        p = randomization_p(differences.reshape(n, -1), resamples, rng).reshape(n_runs, n_metrics)
-        for position, metric in enumerate(alike):
-            rows[metric] = [
-                _row(
-                    labels[metric], name, of_queries[:, run, position], limits[:, :, run, position], p[run, position],
-                    differences[:, run, position] if run != base else None,
-                )
-                for run, name in enumerate(names)
-            ]  # fmt: skip
-    return [row for metric in range(len(labels)) for row in rows[metric]]
+        limits = limits.reshape(2, 2, n_runs, n_metrics)  # low or high, mean or difference, ...
+
+        # The test: could the differences be as large if old and new were only names?
+        p = randomization_p(changes.reshape(n, -1), resamples, rng).reshape(n_runs, n_metrics)
+        for place, metric in enumerate(alike):
+            rows[metric] = []
+            for run, name in enumerate(names):
+                head = {"metric": columns[metric].label_of_mean, "run": name}
+                row = _mean_row(of_queries[:, run, place], limits[:, 0, run, place])
+                if run != base:
+                    change, interval = changes[:, run, place], limits[:, 1, run, place]
+                    row |= _change_row(change, interval, p[run, place])
+                rows[metric].append(head | row)
+    return [row for metric in range(len(columns)) for row in rows[metric]]
 
 
-def _row(
-    label: str,
-    name: str,
-    values: np.ndarray,
-    limits: np.ndarray,
-    p: float,
-    change: np.ndarray | None,
-) -> dict[str, Any]:
-    of_query, _, cutoff = label.partition("@")
-    metric = f"{NAMES_OF_MEANS.get(of_query, of_query)}@{cutoff}" if cutoff else of_query
-    low, high = limits[:, 0]
-    row = {"metric": metric, "run": name, "mean": values.mean(), "low": low, "high": high}
-    if change is None:
-        return row
+def _mean_row(values: np.ndarray, limits: np.ndarray) -> dict[str, Any]:
+    return {"mean": values.mean(), "low": limits[0], "high": limits[1]}
+
+
+def _change_row(change: np.ndarray, limits: np.ndarray, p: float) -> dict[str, Any]:
     mean = change.mean() if abs(change.mean()) > _ROUNDING else 0.0
     spread = change.std(ddof=1)
-    return row | {
+    return {
         "difference": mean,
-        "difference_low": limits[0, 1],
-        "difference_high": limits[1, 1],
+        "difference_low": limits[0],
+        "difference_high": limits[1],
         "p": p,
         "p_holm": np.nan,  # once all comparisons are known
         "wins": int((change > _ROUNDING).sum()),
@@ -284,50 +329,56 @@ def queries_needed(effect_size: float, level: float = _LEVEL) -> int:
 
 
 def differences(
-    runs: Runs, all_qa: Records, metric: str = "nDCG", k: int = 10, **policies: Unpack[Policies]
+    runs: Runs,
+    all_qa: AllQA,
+    metric: str | Formula = "nDCG",
+    k: Cutoffs | None = None,
+    **policies: Unpack[Policies],
 ) -> pd.DataFrame:
-    """Show where two runs differ, the largest gain of the second first, with both rankings side by side.
+    """Show where two runs differ, the largest gain of the second first, rankings side by side.
 
     Args:
         runs: exactly two, ``{"old": results, "new": results}``.
-        all_qa, metric, k, policies: see `per_query`; one metric.
+        all_qa, metric, k, policies: see `compare`; one metric.
 
     Returns:
-        A row a query: its question where all_qa has it, the value of each run, ``difference`` (second
-        minus first), and the first k doc_ids of each run, a relevant one marked with ``*``.
+        A row a query: its question where all_qa has it, the value of each run, ``difference``
+        (second minus first), and the first k doc_ids of each run, a relevant one marked with ``*``.
+
+    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A"]}]
+    >>> runs = {"old": {"q1": [{"doc_id": "B"}]}, "new": {"q1": [{"doc_id": "A"}]}}
+    >>> differences(runs, all_qa, "RR", k=1)[["difference", "ranking of new"]]
+              difference ranking of new
+    query_id
+    q1               1.0             A*
     """
-    if not isinstance(runs, Mapping) or len(runs) != 2:
+    names = _names(runs, at_least=2)
+    columns = as_columns([metric], _shallowest(runs) if k is None else k)
+    if len(names) != 2 or len(columns) != 1:
         raise ValueError(
-            f"differences needs exactly two runs, found {len(runs)}: choose two of those compared."
+            f"differences shows two runs and one metric at one k, found {count(len(names), 'run')} "
+            f"and {count(len(columns), 'metric')}: choose among those compared."
         )
-    _check(runs, all_qa, as_cutoff(k), None)
-    old, new = runs
-    values = {
-        name: per_query(all_qa, results, k, [metric], **policies).iloc[:, 0]
-        for name, results in runs.items()
-    }
+    old, new = names
     judged = read_judgements(all_qa)
-    relevant = set(
-        zip(
-            judged.query_ids[judged.rows[judged.grades > 0]],
-            judged.docs[judged.grades > 0],
-            strict=True,
-        )
-    )
-    rankings = {name: as_rankings(results) for name, results in runs.items()}
-    table = pd.DataFrame(values)
+    matrices = _matrices(runs, judged, columns, policies)
+
+    table = pd.DataFrame(index=matrices[old].labels)
+    for name, matrix in matrices.items():
+        table[name] = values_of(columns, matrix)[:, 0]
     table["difference"] = table[new] - table[old]
-    for name in runs:
-        table[f"ranking of {name}"] = [
-            " ".join(
-                str(hit["doc_id"]) + ("*" if (query_id, hit["doc_id"]) in relevant else "")
-                for hit in rankings[name].get(query_id, [])[:k]
-            )
-            for query_id in table.index
-        ]
-    questions = {
-        qa["query_id"]: qa["question"] for qa in as_records(all_qa, "all_qa") if "question" in qa
-    }
-    if questions:
-        table.insert(0, "question", [questions.get(query_id, "") for query_id in table.index])
+    for name, matrix in matrices.items():
+        table[f"ranking of {name}"] = _marked_rankings(matrix)
+    if questions := judged.questions:
+        table.insert(0, "question", [questions.get(q, "") for q in judged.query_ids])
     return table.sort_values("difference", ascending=False, kind="stable")
+
+
+def _marked_rankings(matrix: Relevance) -> list[str]:
+    """Return the ranking of each query as a line, with a star behind what is relevant."""
+    lines = []
+    for row in range(len(matrix.query_ids)):
+        docs = matrix.docs(row)
+        stars = ["*" if hit else "" for hit in matrix.hits[row, : len(docs)]]
+        lines.append(" ".join(f"{doc}{star}" for doc, star in zip(docs, stars, strict=True)))
+    return lines

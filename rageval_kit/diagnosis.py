@@ -8,12 +8,13 @@ import pandas as pd
 
 from rageval_kit.accuracy import answer_accuracy, ground_truths
 from rageval_kit.comparison import resampled_means
+from rageval_kit.documents import Docs, as_docs
 from rageval_kit.grounding import Answers, faithfulness_frame
-from rageval_kit.inputs import ResultsLike, as_rankings, asked_depth
+from rageval_kit.judgements import AllQA, as_queries, relevant_grades
 from rageval_kit.language import content_words, occurs
 from rageval_kit.messages import as_cutoff, name_some
 from rageval_kit.metrics import per_query
-from rageval_kit.records import Records, as_records, relevant_grades
+from rageval_kit.rankings import ResultsLike, as_rankings, knowledge
 
 DEFAULT_THRESHOLDS = {
     "Recall@20": 0.8,  # below: the pool misses documents
@@ -71,7 +72,7 @@ _FAITHFULNESS = _Step(
 
 
 def diagnose(
-    all_qa: Records,
+    all_qa: AllQA,
     results: ResultsLike,
     answers: Answers | None = None,
     thresholds: Mapping[str, float] | None = None,
@@ -118,11 +119,11 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
 _Values = dict[str, tuple[np.ndarray, str]]  # values of the queries, or none and why not
 
 
-def _retrieval_values(all_qa: Records, results: ResultsLike) -> _Values:
+def _retrieval_values(all_qa: AllQA, results: ResultsLike) -> _Values:
     table = per_query(
         all_qa, results, metrics=["Recall@10", "Recall@20", "RR@10", "HitRate@10"]
     ).dropna()
-    depth = max([asked_depth(results), *map(len, as_rankings(results).values())])
+    depth = max([knowledge(results).get("k", 0), *map(len, as_rankings(results).values())])
     nothing = np.array([])
     to_20 = f"the results have depth {depth}: search with k=20" if depth < 20 else ""
     to_10 = f"the results have depth {depth}: search with k=20" if depth < 10 else ""
@@ -136,7 +137,7 @@ def _retrieval_values(all_qa: Records, results: ResultsLike) -> _Values:
     }
 
 
-def _answer_values(all_qa: Records, results: ResultsLike, answers: Answers | None) -> _Values:
+def _answer_values(all_qa: AllQA, results: ResultsLike, answers: Answers | None) -> _Values:
     nothing = np.array([])
     if answers is None:
         return {
@@ -199,7 +200,7 @@ def _blame_retrieval_first(
 # ---------------------------------------------------------------- query by query
 
 
-def outcomes(all_qa: Records, results: ResultsLike, k: int = 10) -> pd.Series:
+def outcomes(all_qa: AllQA, results: ResultsLike, k: int = 10) -> pd.Series:
     """Class every query by what its first k hits hold.
 
     Returns:
@@ -221,7 +222,7 @@ def outcomes(all_qa: Records, results: ResultsLike, k: int = 10) -> pd.Series:
 
 
 def failures(
-    all_qa: Records, results: ResultsLike, k: int = 10, docs: Records | None = None
+    all_qa: AllQA, results: ResultsLike, k: int = 10, docs: Docs | None = None
 ) -> pd.DataFrame:
     """List the queries whose first relevant document came late or not at all, with what came instead.
 
@@ -241,13 +242,13 @@ def failures(
     """
     k = as_cutoff(k)
     rankings = as_rankings(results)
-    queries = {qa["query_id"]: qa for qa in as_records(all_qa, "all_qa")}
+    queries = {qa["query_id"]: qa for qa in as_queries(all_qa)}
     rr = per_query(all_qa, results, k, ["RR"]).iloc[:, 0].dropna()
     lengths = {
         query_id: len(str(queries[query_id].get("question", "")).split()) for query_id in rr.index
     }
     long = float(np.percentile(list(lengths.values()), 75)) if lengths else 0.0
-    documents = as_records(docs, "docs") if docs is not None else []
+    documents = as_docs(docs, ("doc_id", "content")) if docs is not None else []
     corpus = {doc["doc_id"]: f"{doc.get('title', '')}\n{doc['content']}" for doc in documents}
     everything = "\n".join(corpus.values()).lower()
     kinds = sorted({str(qa["kind"]) for qa in queries.values() if "kind" in qa})

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from rageval_kit.findings import Rankings
-from rageval_kit.inputs import asked_depth
+from rageval_kit.documents import Docs, as_docs, read_document
+from rageval_kit.judgements import AllQA
 from rageval_kit.language import split_sentences
 from rageval_kit.messages import as_cutoff, name_some
-from rageval_kit.records import Records, as_records
-from rageval_kit.search import Results, as_hit, search_all
+from rageval_kit.rankings import Results, ResultsLike, as_rankings, knowledge
+from rageval_kit.search import search_all
 from rageval_kit.vectorstore import embed_documents, stored_documents, to_documents
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _UNCHANGED = 1 - 1e-6  # cosine of a vector with itself, but for float noise
 # ---------------------------------------------------------------- find
 
 
-def find_duplicates(docs: Records, vectorstore: "FAISS", threshold: float = 0.95) -> pd.DataFrame:
+def find_duplicates(docs: Docs, vectorstore: "FAISS", threshold: float = 0.95) -> pd.DataFrame:
     """Find exact copies and near copies among the documents.
 
     Exact copies have the same content after Unicode (NFKC) and white-space normalisation. Near copies
@@ -50,7 +50,7 @@ def find_duplicates(docs: Records, vectorstore: "FAISS", threshold: float = 0.95
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold is a cosine between 0 and 1, found {threshold!r}.")
-    texts = {doc["doc_id"]: _content(doc) for doc in as_records(docs, "docs")}
+    texts = {doc["doc_id"]: _content(doc) for doc in as_docs(docs)}
     ids = [
         str(document.metadata.get("doc_id", document.id))
         for document in stored_documents(vectorstore)
@@ -146,7 +146,7 @@ def _differs(one: str, other: str) -> str:
 # ---------------------------------------------------------------- fold
 
 
-def fold(results: Rankings, source_of: SourceOf, k: int) -> Results:
+def fold(results: ResultsLike, source_of: SourceOf, k: int) -> Results:
     """Turn hits of chunks or copies into hits of their source documents: the first stays, the gap is closed.
 
     Args:
@@ -158,7 +158,7 @@ def fold(results: Rankings, source_of: SourceOf, k: int) -> Results:
     Raises:
         ValueError: fewer than k documents remain for a query, although its ranking was cut off.
     """
-    k = as_cutoff(k)
+    k, results = as_cutoff(k), as_rankings(results)
     folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
     short = _cut_short(folded, results, k)
     if short:
@@ -166,11 +166,11 @@ def fold(results: Rankings, source_of: SourceOf, k: int) -> Results:
             f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places. Search deeper than "
             f"k={max(map(len, results.values()))}, or use search_folded(...), which does."
         )
-    return _with_hits(results, {query_id: hits[:k] for query_id, hits in folded.items()}, k)
+    return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k)
 
 
 def search_folded(
-    vectorstore: Any, all_qa: Records, k: int, source_of: SourceOf, cache: Any = None
+    vectorstore: Any, all_qa: AllQA, k: int, source_of: SourceOf, cache: Any = None
 ) -> Results:
     """Search and fold, as deep as it takes to leave k documents for every query. Arguments: `search_all`, `fold`."""
     k = as_cutoff(k)
@@ -179,7 +179,7 @@ def search_folded(
         results = search_all(vectorstore, all_qa, depth, cache)
         folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
         if not _cut_short(folded, results, k):
-            return _with_hits(results, {query_id: hits[:k] for query_id, hits in folded.items()}, k)
+            return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k)
         depth *= 2
 
 
@@ -198,21 +198,14 @@ def _fold_ranking(hits: Sequence[Mapping[str, Any]], source_of: SourceOf) -> lis
     return list(first.values())
 
 
-def _cut_short(folded: Mapping[str, list[Any]], results: Rankings, k: int) -> list[str]:
+def _cut_short(folded: Mapping[str, list[Any]], results: Results, k: int) -> list[str]:
     """Name the queries with fewer than k documents whose ranking would have gone on."""
-    depth = asked_depth(results) or max(map(len, results.values()), default=0)
+    depth = knowledge(results).get("k", 0) or max(map(len, results.values()), default=0)
     return [
         query_id
         for query_id, hits in folded.items()
         if len(hits) < k and len(results[query_id]) >= depth
     ]
-
-
-def _with_hits(results: Rankings, hits: dict[str, list[dict[str, Any]]], k: int) -> Results:
-    """Return the folded hits with what is known of the search; a plain dict of lists knows nothing."""
-    known = {name: getattr(results, name) for name in ("score_name", "lower_is_better", "index", "searched", "changed")
-             if hasattr(results, name)}  # fmt: skip
-    return Results(hits, k, **known)
 
 
 # ---------------------------------------------------------------- indexes that hold copies
@@ -284,7 +277,7 @@ def _copy(document: "Document", number: int, change: Callable[[str], str] | None
     doc_id = f"{document.metadata['doc_id']}#{number}"
     text = document.page_content
     if change:
-        hit = as_hit(document, None)
+        hit = read_document(document)
         (changed,) = to_documents(
             [{"doc_id": doc_id, "title": hit["title"], "content": change(hit["content"])}]
         )
@@ -298,7 +291,7 @@ def _copy(document: "Document", number: int, change: Callable[[str], str] | None
     )
 
 
-def unread_tails(docs: Records, embeddings: "Embeddings") -> pd.DataFrame:
+def unread_tails(docs: Docs, embeddings: "Embeddings") -> pd.DataFrame:
     """Find documents whose last sentence the model never reads: their vector does not change without it.
 
     Models cut long texts off. A copy that differs only behind the cut is a near copy as text, and an
@@ -308,7 +301,7 @@ def unread_tails(docs: Records, embeddings: "Embeddings") -> pd.DataFrame:
         A row a document of two sentences or more: ``doc_id``, ``sentences``, ``cosine`` of the vectors
         with and without the last sentence, and whether it is ``unread`` (cosine 1).
     """
-    rows = [doc for doc in as_records(docs, "docs") if len(split_sentences(_content(doc))) > 1]
+    rows = [doc for doc in as_docs(docs) if len(split_sentences(_content(doc))) > 1]
     if not rows:
         return pd.DataFrame(columns=["doc_id", "sentences", "cosine", "unread"])
     shorter = [dict(doc) | {"content": _without_last_sentence(doc["content"])} for doc in rows]

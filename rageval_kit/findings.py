@@ -1,13 +1,13 @@
 """Findings and the report that gathers them: what is wrong, where, and what to do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import pairwise
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rageval_kit.messages import count, name_some
+from rageval_kit.rankings import Hits
 
 _ERRORS, _WARNINGS = 20, 5  # how many are printed; warnings often repeat one thing
 
@@ -80,42 +80,28 @@ class Report:
             raise ValueError(str(self))
 
 
-# ---------------------------------------------------------------- what cannot be
-
-Rankings = Mapping[Any, Sequence[Mapping[str, Any]]]
-
-# A mean over queries and a sum of doubles differ from the exact value in the last digits.
-_ROUNDING = 1e-9
-_IN_0_TO_1 = ("HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP", "F1", "Judged")
+# ---------------------------------------------------------------- of rankings
 
 
-def ranking_findings(rankings: Rankings, lower_is_better: bool | None = None) -> Iterator[Finding]:
-    """Find rankings that are not in the order of their scores, or that are all the same.
+def order_findings(
+    found: Hits, query_ids: pd.Index, lower_is_better: bool | None
+) -> Iterator[Finding]:
+    """Find rankings that are not in the order of their scores.
 
     Args:
-        rankings: the lecture's dict of lists of hits, best first.
+        found: the hits, by row and rank.
+        query_ids: the queries of the rows.
         lower_is_better: the scores' direction, where it is known.
     """
-    yield from _order(rankings, lower_is_better)
-    documents = [tuple(hit["doc_id"] for hit in ranking) for ranking in rankings.values()]
-    if len(documents) > 1 and len(documents[0]) > 1 and len(set(documents)) == 1:
-        what = f"all {len(documents)} queries have the same ranking"
-        cure = "Look at how queries are embedded: the question may not reach the model"
-        yield Finding("warning", "same ranking", "results", what, cure)
+    steps = np.diff(found.scores)
+    within = np.diff(found.rows) == 0
+    n = len(query_ids)
+    rises = np.bincount(found.rows[1:][within & (steps > 0)], minlength=n) > 0
+    falls = np.bincount(found.rows[1:][within & (steps < 0)], minlength=n) > 0
+    mixed, rising, falling = (
+        query_ids[rows].tolist() for rows in (rises & falls, rises & ~falls, falls & ~rises)
+    )
 
-
-def _order(rankings: Rankings, lower_is_better: bool | None) -> Iterator[Finding]:
-    rising, falling, mixed = [], [], []
-    for query_id, ranking in rankings.items():
-        scores = [hit["score"] for hit in ranking if hit.get("score") is not None]
-        rises = any(later > earlier for earlier, later in pairwise(scores))
-        falls = any(later < earlier for earlier, later in pairwise(scores))
-        if rises and falls:
-            mixed.append(query_id)
-        elif rises:
-            rising.append(query_id)
-        elif falls:
-            falling.append(query_id)
     if mixed:
         what = "the scores neither fall nor rise along the ranking"
         cure = "Order the hits by their score: falling for a similarity, rising for a distance"
@@ -123,48 +109,24 @@ def _order(rankings: Rankings, lower_is_better: bool | None) -> Iterator[Finding
     if lower_is_better is None and rising and falling:
         fewer = min(rising, falling, key=len)
         what = "the scores run the other way than those of the other queries"
-        yield Finding(
-            "error", "order", name_some(fewer), what, "Order all rankings alike: best first"
-        )
+        cure = "Order all rankings alike: best first"
+        yield Finding("error", "order", name_some(fewer), what, cure)
     if lower_is_better and falling:
-        what = "the scores are distances (lower is better) and fall along the ranking: the worst come first"
+        what = "the scores are distances (lower is better) and fall: the worst hits come first"
         yield Finding("error", "order", name_some(falling), what, "Order distances rising")
     if lower_is_better is False and rising:
-        what = "the scores are similarities (higher is better) and rise along the ranking: the worst come first"
+        what = "the scores are similarities (higher is better) and rise: the worst hits come first"
         yield Finding("error", "order", name_some(rising), what, "Order similarities falling")
 
 
-def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
-    """Find what no averages can be: outside 0..1, MRR above HitRate, or a metric that falls where it can only rise.
-
-    Args:
-        summary: a row a metric, a column a cutoff, as `evaluate` returns it (or copied from a publication).
-    """
-    table = {str(metric): _by_cutoff(values) for metric, values in summary.iterrows()}
-    for metric, values in table.items():
-        for k, value in values.items():
-            if metric in _IN_0_TO_1 and not -_ROUNDING <= value <= 1 + _ROUNDING:
-                what = f"{value:.4g} is outside 0..1"
-                cure = "Look for repeated documents, or for a denominator that forgets relevant documents"
-                yield Finding("error", "range", f"{metric}@{k}", what, cure)
-        for (k, value), (deeper, later) in pairwise(values.items()):
-            if metric in ("HitRate", "MRR", "Recall", "MAP") and later < value - _ROUNDING:
-                what = f"falls from {value:.4g} at k={k} to {later:.4g} at k={deeper}, and can only rise with k"
-                yield Finding(
-                    "error", "falls with k", metric, what, "Is a distance sorted descending?"
-                )
-    for k, hit in table.get("HitRate", {}).items():
-        rr = table.get("MRR", {}).get(k, 0.0)
-        if rr > hit + _ROUNDING:
-            what = f"MRR {rr:.4g} is above HitRate {hit:.4g}, and 1 / rank is at most 1 where something was found"
-            yield Finding(
-                "error", "MRR above HitRate", f"k={k}", what, "Average both over the same queries"
-            )
-
-
-def _by_cutoff(values: pd.Series) -> dict[int, float]:
-    """Return the known values by cutoff, in order; columns read from a file are texts."""
-    cutoffs = {
-        int(str(k)): float(value) for k, value in values.dropna().items() if str(k).isdecimal()
-    }
-    return dict(sorted(cutoffs.items()))
+def same_ranking(found: Hits, query_ids: pd.Index) -> Iterator[Finding]:
+    """Find queries that all have the same ranking of two documents and more."""
+    lengths = np.bincount(found.rows, minlength=len(query_ids))
+    depth = int(lengths[0])
+    if len(query_ids) < 2 or depth < 2 or (lengths != depth).any():
+        return
+    rankings = found.docs.reshape(-1, depth)
+    if (rankings == rankings[0]).all():
+        what = f"all {len(query_ids)} queries have the same ranking"
+        cure = "Look at how queries are embedded: the question may not reach the model"
+        yield Finding("warning", "same ranking", "results", what, cure)

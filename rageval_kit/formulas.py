@@ -1,86 +1,349 @@
-"""The formulas: each takes the relevance matrix and returns the metric at every cutoff at once.
+"""The metrics, an entry each: the formula, its words, and what is known of it.
 
-For n queries and K ranks that is a numerator and a denominator of shape (n, K), or what broadcasts
-to it: the value at cutoff k is in column k - 1, and it is 0 where the denominator is 0.
+A formula takes the relevance matrix and returns the metric at every cutoff at once. For n queries
+and K ranks that is a numerator and a denominator of shape (n, K), or what broadcasts to it: the
+value at a cutoff is in the column of that rank, and it is 0 where the denominator is 0. An array
+alone is a numerator.
+
+To add a metric, write a formula, the words that `explain` says, and an entry in `METRICS`.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from rageval_kit.messages import name_some
 from rageval_kit.relevance import Relevance
 
 Fraction: TypeAlias = tuple[np.ndarray, np.ndarray | float]
-Formula: TypeAlias = Callable[[Relevance], Fraction]
+Formula: TypeAlias = Callable[..., Fraction | np.ndarray]
 
 
-def hit_rate_formula(m: Relevance) -> Fraction:
+class Cell(NamedTuple):
+    """One query at one cutoff: what the words of a metric are filled in with.
+
+    Attributes:
+        label: the column, such as ``nDCG@10``.
+        k: the cutoff; for R-precision the number of relevant documents.
+        docs: the doc_ids of the first k hits.
+        grades, gains, ideal, judged, new: of ranks 1 to k, see `Relevance`.
+        relevant: the relevant documents of the whole corpus.
+        best_grade: the highest grade of all_qa.
+        numerator, denominator: what the formula gave.
+    """
+
+    label: str
+    k: int
+    docs: list[Any]
+    grades: np.ndarray
+    gains: np.ndarray
+    ideal: np.ndarray
+    judged: np.ndarray
+    new: np.ndarray
+    relevant: list[Any]
+    best_grade: float
+    numerator: float
+    denominator: float
+
+    @property
+    def hit_ranks(self) -> list[int]:
+        """The ranks of the relevant documents."""
+        return [int(rank) for rank in np.flatnonzero(self.grades > 0) + 1]
+
+
+# More columns for the ranking, and the lines; the last one gets "= value" behind it.
+Arithmetic: TypeAlias = tuple[Mapping[str, np.ndarray], list[str]]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is known of a metric.
+
+    Attributes:
+        name: as the field writes it; with a cutoff it is a column, ``nDCG@10``.
+        formula: from the relevance matrix (and the parameters) to numerator and denominator.
+        words: from a `Cell` (and the parameters) to the arithmetic that `explain` shows.
+        mean: the field's own name for its mean over queries, where it has one.
+        aliases: what other tools call it.
+        rises: whether it can only rise with the cutoff.
+        is_share: whether it lies within 0..1.
+        needs_relevant: whether it is undefined for a query without a relevant document.
+        has_cutoff: whether it is taken at a cutoff; R-precision is not.
+        parameters: numbers that stand in the name, ``RBP(p=0.8)``, with their defaults.
+    """
+
+    name: str
+    formula: Formula
+    words: Callable[..., Arithmetic]
+    mean: str = ""
+    aliases: tuple[str, ...] = ()
+    rises: bool = False
+    is_share: bool = True
+    needs_relevant: bool = True
+    has_cutoff: bool = True
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.formula))
+
+
+# ---------------------------------------------------------------- was something found, how soon
+
+
+def _hit_rate(m: Relevance) -> Fraction:
     """Say whether anything relevant has come by rank k."""
     return np.maximum.accumulate(m.hits, axis=1).astype(float), 1.0
 
 
-def reciprocal_rank_formula(m: Relevance) -> Fraction:
+def _hit_rate_words(cell: Cell) -> Arithmetic:
+    found = f"at rank {name_some(cell.hit_ranks)}" if cell.hit_ranks else "nowhere"
+    return {}, [
+        f"relevant documents in the first {cell.k}: {found}",
+        f"{cell.label}, 1 if there is one, else 0",
+    ]
+
+
+def _reciprocal_rank(m: Relevance) -> Fraction:
     """Take the largest 1 / rank of a relevant document: that of the first."""
     return np.maximum.accumulate(m.hits / m.ranks, axis=1), 1.0
 
 
-def ndcg_formula(m: Relevance) -> Fraction:
+def _reciprocal_rank_words(cell: Cell) -> Arithmetic:
+    if not cell.hit_ranks:
+        return {}, [f"no relevant document in the first {cell.k}", cell.label]
+    first = cell.hit_ranks[0]
+    return {}, [f"{cell.label} = 1 / rank of the first relevant document = 1 / {first}"]
+
+
+# ---------------------------------------------------------------- is the whole ranking good
+
+
+def _ndcg(m: Relevance) -> Fraction:
     """Divide the discounted gain of the ranking by that of the ideal ranking."""
     discount = 1 / np.log2(m.ranks + 1)
     return np.cumsum(m.gains * discount, axis=1), np.cumsum(m.ideal * discount, axis=1)
 
 
-def precision_formula(m: Relevance) -> Fraction:
+def _ndcg_words(cell: Cell) -> Arithmetic:
+    discount = 1 / np.log2(np.arange(len(cell.gains)) + 2)
+    dcg, idcg = f"{cell.numerator:.4g}", f"{cell.denominator:.4g}"
+    at = cell.label.partition("@")[2]
+    return {"discount": discount, "gain x discount": cell.gains * discount}, [
+        "discount = 1 / log2(rank + 1)",
+        f"DCG@{at} = {_products(cell.gains, discount)} = {dcg}",
+        f"IDCG@{at}: the relevant documents of the whole corpus on the first ranks = "
+        f"{_products(cell.ideal, discount)} = {idcg}",
+        f"{cell.label} = DCG@{at} / IDCG@{at} = {dcg} / {idcg}",
+    ]
+
+
+def _products(gains: np.ndarray, weights: np.ndarray) -> str:
+    pairs = zip(gains, weights, strict=True)
+    terms = [f"{gain:g} x {weight:.4g}" for gain, weight in pairs if gain > 0]
+    return " + ".join(terms) or "0"
+
+
+def _err(m: Relevance) -> np.ndarray:
+    """Add up 1 / rank times the chance that a reader who stops when satisfied stops there."""
+    satisfied = _satisfied(m.grades, m.best_grade)
+    reads_on = np.cumprod(1 - satisfied, axis=1)
+    arrives = np.hstack([np.ones((len(satisfied), 1)), reads_on[:, :-1]])
+    return np.cumsum(arrives * satisfied / m.ranks, axis=1)
+
+
+def _satisfied(grades: np.ndarray, best_grade: float) -> np.ndarray:
+    """Return the chance that a document of this grade satisfies; gdeval's scale ends at grade 4."""
+    return np.asarray((np.exp2(np.maximum(grades, 0.0)) - 1) / np.exp2(max(best_grade, 4.0)))
+
+
+def _err_words(cell: Cell) -> Arithmetic:
+    satisfied = _satisfied(cell.grades, cell.best_grade)
+    arrives = np.concatenate([[1.0], np.cumprod(1 - satisfied)[:-1]])
+    stops = arrives * satisfied
+    terms = [f"{stops[rank - 1]:.4g} / {rank}" for rank in cell.hit_ranks]
+    return {"satisfied": satisfied, "stops here": stops}, [
+        f"satisfied = (2 ** grade - 1) / 2 ** {max(cell.best_grade, 4.0):g}",
+        "stops here = satisfied, times the chance that no document above it satisfied",
+        f"{cell.label} = sum of stops here / rank = {' + '.join(terms) or '0'}",
+    ]
+
+
+def _rbp(m: Relevance, p: float) -> np.ndarray:
+    """Weigh the hits by the chance p ** (rank - 1) that a reader looks so far, times 1 - p."""
+    return np.asarray((1 - p) * np.cumsum(m.hits * p ** (m.ranks - 1.0), axis=1))
+
+
+def _rbp_words(cell: Cell, p: float) -> Arithmetic:
+    weight = p ** np.arange(len(cell.grades), dtype=float)
+    terms = [f"{weight[rank - 1]:.4g}" for rank in cell.hit_ranks]
+    return {"weight": weight}, [
+        f"weight = {p:g} ** (rank - 1): the chance that a reader looks so far",
+        f"{cell.label} = (1 - {p:g}) x sum of the weights of relevant documents = "
+        f"{1 - p:.4g} x ({' + '.join(terms) or '0'})",
+    ]
+
+
+# ---------------------------------------------------------------- how much of what
+
+
+def _precision(m: Relevance) -> Fraction:
     """Divide the relevant documents in the first k by k."""
     return np.cumsum(m.hits, axis=1), m.ranks
 
 
-def recall_formula(m: Relevance) -> Fraction:
+def _precision_words(cell: Cell) -> Arithmetic:
+    return {}, [
+        f"the denominator is k = {cell.k}, also where fewer hits came back",
+        f"{cell.label} = relevant in the first {cell.k} / k = {len(cell.hit_ranks)} / {cell.k}",
+    ]
+
+
+def _recall(m: Relevance) -> Fraction:
     """Divide the relevant documents in the first k by all relevant documents."""
     return np.cumsum(m.hits, axis=1), m.n_relevant[:, None]
 
 
-def average_precision_formula(m: Relevance) -> Fraction:
-    """Add up the precision at the rank of each relevant document, and divide by all relevant documents."""
+def _recall_words(cell: Cell) -> Arithmetic:
+    found, relevant = len(cell.hit_ranks), len(cell.relevant)
+    return {}, [
+        f"the denominator is every relevant document of the corpus, found or not: {relevant}",
+        f"{cell.label} = relevant in the first {cell.k} / all relevant = {found} / {relevant}",
+    ]
+
+
+def _average_precision(m: Relevance) -> Fraction:
+    """Add up the precision at each relevant rank, and divide by all relevant documents."""
     precision_at_rank = np.cumsum(m.hits, axis=1) / m.ranks
     return np.cumsum(m.hits * precision_at_rank, axis=1), m.n_relevant[:, None]
 
 
-def r_precision_formula(m: Relevance) -> Fraction:
+def _average_precision_words(cell: Cell) -> Arithmetic:
+    found = np.cumsum(cell.grades > 0)
+    precision_at_rank = found / np.arange(1, len(found) + 1)
+    terms = [f"{n}/{rank}" for n, rank in enumerate(cell.hit_ranks, start=1)]
+    relevant = len(cell.relevant)
+    return {"precision at rank": precision_at_rank}, [
+        f"the denominator is every relevant document of the corpus, found or not: {relevant}",
+        f"{cell.label} = sum of the precision at each relevant rank / all relevant "
+        f"= ({' + '.join(terms) or '0'}) / {relevant}",
+    ]
+
+
+def _r_precision(m: Relevance) -> Fraction:
     """Take the precision at rank R = |G|; the last column has looked at all R ranks."""
-    return np.cumsum(m.hits & (m.ranks <= m.n_relevant[:, None]), axis=1), m.n_relevant[:, None]
+    in_reach = m.ranks <= m.n_relevant[:, None]
+    return np.cumsum(m.hits & in_reach, axis=1), m.n_relevant[:, None]
 
 
-def f1_formula(m: Relevance) -> Fraction:
+def _r_precision_words(cell: Cell) -> Arithmetic:
+    r = len(cell.relevant)
+    return {}, [
+        f"R is the number of relevant documents of the corpus: {r}",
+        f"{cell.label} = relevant in the first R / R = {len(cell.hit_ranks)} / {r}",
+    ]
+
+
+def _f1(m: Relevance) -> Fraction:
     """Simplify 2 P R / (P + R), with P = hits / k and R = hits / |G|, to 2 hits / (k + |G|)."""
     return 2 * np.cumsum(m.hits, axis=1), m.ranks + m.n_relevant[:, None]
 
 
-def judged_formula(m: Relevance) -> Fraction:
+def _f1_words(cell: Cell) -> Arithmetic:
+    found, relevant = len(cell.hit_ranks), len(cell.relevant)
+    return {}, [
+        f"Precision = {found} / {cell.k}, Recall = {found} / {relevant}",
+        f"{cell.label} = 2 x Precision x Recall / (Precision + Recall) "
+        f"= 2 x {found} / ({cell.k} + {relevant})",
+    ]
+
+
+# ---------------------------------------------------------------- what came back
+
+
+def _judged(m: Relevance) -> Fraction:
     """Divide what someone judged by what came back, in the first k."""
     return np.cumsum(m.judged, axis=1), np.minimum(m.ranks, m.n_returned[:, None])
 
 
-def unique_formula(m: Relevance) -> Fraction:
+def _judged_words(cell: Cell) -> Arithmetic:
+    judged, came = int(cell.judged.sum()), len(cell.docs)
+    return {"judged": cell.judged}, [
+        f"the denominator is what came back in the first {cell.k}: {came}",
+        f"{cell.label} = judged / came back = {judged} / {came}",
+    ]
+
+
+def _unique(m: Relevance) -> Fraction:
     """Count the different documents in the first k."""
     return np.cumsum(m.new, axis=1).astype(float), 1.0
 
 
-FORMULAS: dict[str, Formula] = {
-    "HitRate": hit_rate_formula,
-    "RR": reciprocal_rank_formula,
-    "nDCG": ndcg_formula,
-    "Precision": precision_formula,
-    "Recall": recall_formula,
-    "AP": average_precision_formula,
-    "R-precision": r_precision_formula,
-    "F1": f1_formula,
-    "Judged": judged_formula,
-    "Unique": unique_formula,
-}
+def _unique_words(cell: Cell) -> Arithmetic:
+    return {"new": cell.new}, [f"{cell.label} = different documents in the first {cell.k}"]
+
+
+def own_words(cell: Cell) -> Arithmetic:
+    """Explain a function of the user's by what it returned."""
+    return {}, [
+        f"{cell.label} = numerator / denominator = {cell.numerator:g} / {cell.denominator:g}"
+    ]
+
+
+# ---------------------------------------------------------------- the entries
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("HitRate", _hit_rate, _hit_rate_words, aliases=("hit", "success"), rises=True),
+        Metric("RR", _reciprocal_rank, _reciprocal_rank_words,
+               mean="MRR", aliases=("recip_rank",), rises=True),
+        Metric("nDCG", _ndcg, _ndcg_words, aliases=("ndcg_cut",)),
+        Metric("Precision", _precision, _precision_words, aliases=("p",)),
+        Metric("Recall", _recall, _recall_words, aliases=("r",), rises=True),
+        Metric("AP", _average_precision, _average_precision_words, mean="MAP", rises=True),
+        Metric("R-precision", _r_precision, _r_precision_words,
+               aliases=("rprec",), has_cutoff=False),
+        Metric("F1", _f1, _f1_words),
+        Metric("ERR", _err, _err_words, rises=True),
+        Metric("RBP", _rbp, _rbp_words, rises=True, parameters={"p": 0.8}),
+        Metric("Judged", _judged, _judged_words, needs_relevant=False),
+        Metric("Unique", _unique, _unique_words, is_share=False, rises=True, needs_relevant=False),
+    )
+}  # fmt: skip
 THE_FIVE = ("HitRate", "RR", "nDCG", "Precision", "Recall")
-# The field has a name of its own for the mean of these over queries.
-NAMES_OF_MEANS = {"RR": "MRR", "AP": "MAP"}
-# Nothing about these hangs on the relevant documents, so no query is left out.
-ALWAYS_DEFINED = ("Judged", "Unique")
+
+
+def find_metric(name: str) -> tuple[Metric, dict[str, float]]:
+    """Return the metric of a name without its cutoff, and the parameters that the name gives.
+
+    >>> metric, parameters = find_metric("RBP(p=0.5)")
+    >>> metric.name, parameters
+    ('RBP', {'p': 0.5})
+
+    Raises:
+        ValueError: no metric is called so, or it has no such parameter.
+    """
+    bare, _, given = name.partition("(")
+    found = next((m for m in METRICS.values() if bare in (m.name, m.mean)), None)
+    if found is None:
+        raise _unknown(name)
+    parameters = dict(found.parameters)
+    for part in given.removesuffix(")").split(",") if given else ():
+        key, _, value = part.partition("=")
+        if key not in parameters or not re.fullmatch(r"0?\.\d+", value) or not 0 < float(value) < 1:
+            wanted = ", ".join(f"{key} between 0 and 1" for key in parameters) or "no parameter"
+            raise ValueError(f"{name!r}: {found.name} takes {wanted}, as in RBP(p=0.8).")
+        parameters[key] = float(value)
+    return found, parameters
+
+
+def _unknown(name: str) -> ValueError:
+    known = {alias: m.name for m in METRICS.values() for alias in (m.name.lower(), *m.aliases)}
+    known |= {m.mean.lower(): m.name for m in METRICS.values() if m.mean}
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    hint = f" Did you mean {known[near[0]]}?" if near else ""
+    return ValueError(f"No metric is called {name!r}.{hint} There are: {', '.join(METRICS)}.")

@@ -1,119 +1,104 @@
-"""Look results over before their scores are believed."""
+"""Look results over, or a table of scores, before they are believed."""
 
 import warnings
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from numbers import Real
 
+import numpy as np
 import pandas as pd
 
-from rageval_kit.findings import Finding, Rankings, Report, ranking_findings, score_findings
-from rageval_kit.inputs import (
-    ResultsLike,
-    as_rankings,
-    asked_depth,
-    lower_is_better,
-    read_judgements,
-)
-from rageval_kit.messages import count, name_some
-from rageval_kit.metrics import evaluate
-from rageval_kit.records import Records, as_records
-from rageval_kit.relevance import relevance_matrix
+from rageval_kit.documents import Docs, as_docs
+from rageval_kit.findings import Finding, Report, order_findings, same_ranking
+from rageval_kit.formulas import METRICS
+from rageval_kit.invariants import metric_called, score_findings
+from rageval_kit.judgements import AllQA, Judgements, is_relevant, read_judgements
+from rageval_kit.messages import count, name_some, wrong_type
+from rageval_kit.metrics import as_columns, summarise
+from rageval_kit.rankings import Results, ResultsLike, as_rankings
+from rageval_kit.relevance import Relevance, changed_questions, match
 
 
-def check_results(all_qa: Records, results: ResultsLike, docs: Records | None = None) -> Report:
-    """Look for what cannot be and what should not be in results, print the verdict and return the report.
+def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None) -> Report:
+    """Look for what cannot and should not be in results, print the verdict and return the report.
 
-    Errors: scores against the order of the ranking, a document twice in a ranking, a hit that is in
-    no document, and averages that no ranking can have. Warnings: fewer hits than asked for, k above
-    the corpus size, most hits unjudged, the same ranking for every query, queries without results.
+    Errors: scores against the order of the ranking, a document twice in a ranking, a hit or a
+    relevant_doc_id that is in no document, a question that is not the one searched, and averages
+    that no ranking can have. Warnings: fewer hits than asked for, k above the corpus size, most
+    hits unjudged, the same ranking for every query, queries without results.
 
     Args:
         all_qa, results: see `relevance_matrix`.
         docs: the corpus, for the checks that need it; None leaves them out.
 
     >>> all_qa = [{"query_id": "q01", "relevant_doc_ids": ["doc_001"]}]
-    >>> results = {"q01": [{"doc_id": "doc_002", "score": 0.3}, {"doc_id": "doc_001", "score": 0.9}]}
-    >>> report = check_results(all_qa, results, docs=[{"doc_id": "doc_001"}])
+    >>> hits = [{"doc_id": "doc_002", "score": 0.3}, {"doc_id": "doc_001", "score": 0.9}]
+    >>> report = check_results(all_qa, {"q01": hits}, docs=[{"doc_id": "doc_001"}])
     [FAIL] results of 1 query, at most 2 hits each: 1 error, 1 warning
       error: q01: hits that are in no document: doc_002. Give check_results the docs that were searched.
       warning: results: k=2 is above the corpus size 1. Choose a smaller k: the last ranks can only be empty.
     """
-    rankings = as_rankings(results)
-    queries = [qa["query_id"] for qa in as_records(all_qa, "all_qa")]
-    depth = max([asked_depth(results), *map(len, rankings.values())])
+    judged, rankings = read_judgements(all_qa), as_rankings(results)
+    depth = max([rankings.k, *map(len, rankings.values())], default=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what it warns of is a finding below
+        matrix = match(judged, rankings, max(depth, 1), [], {"duplicates": "position"})
+
     findings = [
-        *ranking_findings(rankings, lower_is_better(results)),
-        *_repeats(rankings),
-        *_coverage(queries, rankings),
-        *_corpus(rankings, depth, docs),
-        *_scores(all_qa, rankings, depth),
+        *order_findings(matrix.found, matrix.query_ids, rankings.lower_is_better),
+        *same_ranking(matrix.found, matrix.query_ids),
+        *_repeats(matrix),
+        *_coverage(judged, rankings),
+        *_questions(judged, rankings),
+        *(_corpus(judged, rankings, depth, docs) if docs is not None else ()),
+        *_scores(matrix),
     ]
-    report = Report(
-        findings, f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
-    )
+    checked = f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
+    report = Report(findings, checked)
     print(report)
     return report
 
 
-def check_scores(summary: pd.DataFrame) -> Report:
-    """Look for what no table of averages can show, print the verdict and return the report.
-
-    Args:
-        summary: a row a metric (HitRate, MRR, nDCG, Precision, Recall, MAP), a column a cutoff: from
-            `evaluate`, or copied from a publication.
-
-    >>> published = pd.DataFrame({1: [0.62, 0.62], 3: [0.81, 0.55]}, index=["HitRate", "MRR"])
-    >>> report = check_scores(published)
-    [FAIL] 2 metrics at 2 cutoffs: 1 error, 0 warnings
-      error: MRR: falls from 0.62 at k=1 to 0.55 at k=3, and can only rise with k. Is a distance sorted descending?
-    """
-    report = Report(
-        list(score_findings(summary)),
-        f"{count(len(summary), 'metric')} at {count(summary.shape[1], 'cutoff')}",
-    )
-    print(report)
-    return report
+def _repeats(matrix: Relevance) -> Iterator[Finding]:
+    for row in np.flatnonzero(matrix.n_repeats).tolist():
+        docs = pd.Series(matrix.docs(row))
+        repeated = docs[docs.duplicated()].unique().tolist()
+        what = f"documents that appear more than once in the ranking: {name_some(repeated)}"
+        cure = 'Fold chunks and copies to their source document, or choose duplicates="unique"'
+        yield Finding("error", "repeated document", str(matrix.query_ids[row]), what, cure)
 
 
-def _repeats(rankings: Rankings) -> Iterator[Finding]:
-    for query_id, ranking in rankings.items():
-        docs = [hit["doc_id"] for hit in ranking]
-        repeated = [doc_id for doc_id, count in Counter(docs).items() if count > 1]
-        if repeated:
-            what = f"documents that stand more than once in the ranking: {name_some(repeated)}"
-            cure = 'Fold chunks and copies to their source document, or choose duplicates="unique"'
-            yield Finding("error", "repeated document", str(query_id), what, cure)
-
-
-def _coverage(queries: Sequence[Any], rankings: Rankings) -> Iterator[Finding]:
-    missing = [query_id for query_id in queries if not rankings.get(query_id)]
+def _coverage(judged: Judgements, rankings: Results) -> Iterator[Finding]:
+    missing = [query_id for query_id in judged.query_ids if not rankings.get(query_id)]
     if missing:
         what = f"no results for {count(len(missing), 'query')}: the score is 0"
-        yield Finding(
-            "warning",
-            "no results",
-            name_some(missing),
-            what,
-            "Search them, or say that they found nothing",
-        )
-    asked = set(queries)
-    unknown = [query_id for query_id in rankings if query_id not in asked]
+        cure = "Search them, or say that they found nothing"
+        yield Finding("warning", "no results", name_some(missing), what, cure)
+    unknown = [query_id for query_id in rankings if query_id not in judged.query_ids]
     if unknown:
         what = f"results of {count(len(unknown), 'query')} not in all_qa are left out"
-        yield Finding(
-            "warning",
-            "unknown query",
-            name_some(unknown),
-            what,
-            "Evaluate with the queries that were searched",
-        )
+        cure = "Evaluate with the queries that were searched"
+        yield Finding("warning", "unknown query", name_some(unknown), what, cure)
 
 
-def _corpus(rankings: Rankings, depth: int, docs: Records | None) -> Iterator[Finding]:
-    if docs is None:
-        return
-    corpus = {doc["doc_id"] for doc in as_records(docs, "docs")}
+def _questions(judged: Judgements, rankings: Results) -> Iterator[Finding]:
+    changed = changed_questions(judged, rankings.questions)
+    if changed:
+        what = "all_qa asks another question than the one that was searched"
+        yield Finding("error", "question", name_some(changed), what, "Search again")
+
+
+def _corpus(judged: Judgements, rankings: Results, depth: int, docs: Docs) -> Iterator[Finding]:
+    corpus = {doc["doc_id"] for doc in as_docs(docs)}
+
+    # Labels: a relevant document that is not there can never be found.
+    relevant = is_relevant(judged.grades)
+    lost = sorted({str(doc_id) for doc_id in judged.docs[relevant] if doc_id not in corpus})
+    if lost:
+        what = f"relevant_doc_ids that are in no document: {name_some(lost)}"
+        cure = "Correct them: validate_dataset(docs, all_qa) lists each with its query"
+        yield Finding("error", "label not in corpus", "all_qa", what, cure)
+
+    # Hits: a document that is not there was searched elsewhere.
     short = []
     for query_id, ranking in rankings.items():
         strange = [hit["doc_id"] for hit in ranking if hit["doc_id"] not in corpus]
@@ -123,38 +108,84 @@ def _corpus(rankings: Rankings, depth: int, docs: Records | None) -> Iterator[Fi
             yield Finding("error", "not in corpus", str(query_id), what, cure)
         if len(ranking) < min(depth, len(corpus)):
             short.append(query_id)
+
+    # Depth: every query is searched as deep as the others, and no deeper than the corpus.
     if short:
         what = f"fewer than {depth} hits, although the corpus has {len(corpus):,} documents"
         cure = f"Ask the search for k={depth}: every query must be searched to the same depth"
         yield Finding("warning", "few hits", name_some(short), what, cure)
     if depth > len(corpus):
         what = f"k={depth} is above the corpus size {len(corpus):,}"
-        yield Finding(
-            "warning",
-            "large k",
-            "results",
-            what,
-            "Choose a smaller k: the last ranks can only be empty",
-        )
+        cure = "Choose a smaller k: the last ranks can only be empty"
+        yield Finding("warning", "large k", "results", what, cure)
 
 
-def _scores(all_qa: Records, rankings: Rankings, depth: int) -> Iterator[Finding]:
-    if not any(rankings.values()):
+def _scores(matrix: Relevance) -> Iterator[Finding]:
+    if not len(matrix.found.rows):
         yield Finding("error", "empty", "results", "no query has a hit", "Look at the search")
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what it warns of is a finding above
-        yield from score_findings(
-            evaluate(all_qa, rankings, range(1, depth + 1), duplicates="position")
-        )
-        matrix = relevance_matrix(all_qa, rankings, depth, duplicates="position")
-    judged, returned = int(matrix.judged.sum()), int(matrix.n_returned.sum())
-    # A list of relevant documents is complete by its meaning; grades that include 0 were given one by one.
-    if judged < returned / 2 and _has_grades_of_zero(all_qa):
+    shares = [name for name, metric in METRICS.items() if metric.is_share and metric.has_cutoff]
+    columns = as_columns(shares, matrix.ranks.tolist())
+    yield from score_findings(summarise(columns, matrix))
+
+    # A list of relevant documents is complete by its meaning; grades that include 0 were given
+    # one by one.
+    judged, returned = int(matrix.judged.sum()), len(matrix.found.rows)
+    one_by_one = not is_relevant(matrix.judgements.grades).all()
+    if judged < returned / 2 and one_by_one:
         what = f"only {judged:,} of {returned:,} hits are judged; the others count as not relevant"
         cure = 'Judge them, or report metrics=["Judged"] beside the scores'
         yield Finding("warning", "unjudged", "results", what, cure)
 
 
-def _has_grades_of_zero(all_qa: Records) -> bool:
-    return bool((read_judgements(all_qa).grades <= 0).any())
+# ---------------------------------------------------------------- a table of scores
+
+
+def check_scores(summary: pd.DataFrame) -> Report:
+    """Look for what no table of averages can show, print the verdict and return the report.
+
+    Args:
+        summary: a row a metric (HitRate, MRR, nDCG, ...), a column a cutoff: from `evaluate`, or
+            copied from a publication. Shares between 0 and 1, not per cent.
+
+    >>> published = pd.DataFrame({1: [0.62, 0.62], 3: [0.81, 0.55]}, index=["HitRate", "MRR"])
+    >>> report = check_scores(published)
+    [FAIL] 2 metrics at 2 cutoffs: 1 error, 0 warnings
+      error: MRR: falls from 0.62 at k=1 to 0.55 at k=3, and can only rise with k. Is a distance sorted descending?
+
+    Raises:
+        TypeError: it is not a table, or a score is not a number.
+        ValueError: no row is a metric, or no column a cutoff.
+    """
+    wanted = "a table with a row a metric and a column a cutoff, as evaluate returns it"
+    if not isinstance(summary, pd.DataFrame):
+        raise wrong_type("summary", wanted, summary)
+    _refuse_no_numbers(summary)
+    known = [str(name) for name in summary.index if metric_called(str(name)) is not None]
+    cutoffs = [k for k in summary if str(k).isdecimal()]
+    if not known or not cutoffs:
+        rows, columns = name_some(list(summary.index)), name_some(list(summary))
+        raise ValueError(
+            f"summary must be {wanted}; found rows {rows or 'none'} and columns {columns or 'none'}. "
+            f"Metrics are called {', '.join(METRICS)}, MRR and MAP; cutoffs are numbers: 1, 3, 5."
+        )
+
+    findings = list(score_findings(summary))
+    for name in summary.index.difference(known, sort=False):
+        what, cure = "this row was not checked: no metric is called so", "Rename it, as in MRR"
+        findings.append(Finding("warning", "unknown metric", str(name), what, cure))
+    checked = f"{count(len(known), 'metric')} at {count(len(cutoffs), 'cutoff')}"
+    report = Report(findings, checked)
+    print(report)
+    return report
+
+
+def _refuse_no_numbers(summary: pd.DataFrame) -> None:
+    for name, row in summary.iterrows():
+        for k, value in row.items():
+            empty = value is None or (isinstance(value, float) and value != value)
+            if not empty and (isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)):
+                raise TypeError(
+                    f"{name}, k={k}: the score must be a number between 0 and 1, found {value!r}. "
+                    "Write 0.62 for 62 %."
+                )

@@ -3,8 +3,8 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
-from numbers import Integral
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -16,9 +16,14 @@ def as_cutoff(k: Any, name: str = "k") -> int:
     Raises:
         ValueError: k is anything else; True, 2.5 and "3" are.
     """
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
         raise ValueError(f"{name} must be a positive integer such as 5, found {k!r}.")
+    if int(k) > _MOST:
+        raise ValueError(f"{name} must be at most {_MOST:,}: no ranking is so long.")
     return int(k)
+
+
+_MOST = 10**12
 
 
 def name_some(values: Sequence[Any]) -> str:
@@ -60,6 +65,53 @@ def show_progress(steps: Sequence[T], what: str, unit: str) -> Iterable[T]:
 
     bar: Iterable[T] = tqdm(steps, desc=what, unit=unit, delay=3, leave=False)
     return bar
+
+
+def describe(value: Any) -> str:
+    """Say what a value looks like to its user: documents, queries, results, a vector store, ...
+
+    >>> describe({"q01": [{"doc_id": "doc_001"}]}), describe([{"query_id": "q01"}]), describe(None)
+    ('results (a dict of lists)', 'queries (all_qa)', 'None')
+    """
+    if value is None or isinstance(value, (str, bytes, Real)):
+        return f"{type(value).__name__} {str(value)[:60]!r}" if value is not None else "None"
+    for method, what in _KNOWN_BY_METHOD:
+        if hasattr(value, method):
+            return f"{what} ({type(value).__name__})"
+
+    # A collection is known by its first entry.
+    kind = type(value).__name__
+    if isinstance(value, Mapping) and value:
+        of = type(next(iter(value.values())))
+        named: dict[type, str] = {
+            list: "results (a dict of lists)",
+            str: "answers (a dict of texts)",
+        }
+        return named.get(of, f"a dict of {of.__name__}")
+    if isinstance(value, Sequence) and value and isinstance(value[0], Mapping):
+        if "query_id" in value[0]:
+            return "queries (all_qa)"
+        return "documents (docs)" if "doc_id" in value[0] else f"a {kind} of dicts"
+    return kind
+
+
+_KNOWN_BY_METHOD = (
+    ("similarity_search", "a vector store"),
+    ("embed_query", "an embedding model"),
+    ("invoke", "a model or retriever"),
+    ("to_csv", "a table"),
+)
+
+
+def wrong_type(name: str, wanted: str, found: Any) -> TypeError:
+    """Return the error for an argument of another kind, which asks whether two were swapped.
+
+    >>> print(wrong_type("all_qa", "a list of dicts", {"q01": [{"doc_id": "doc_001"}]}))
+    all_qa must be a list of dicts, found results (a dict of lists). Are two arguments swapped?
+    """
+    what = describe(found)
+    swapped = " Are two arguments swapped?" if "(" in what else ""
+    return TypeError(f"{name} must be {wanted}, found {what}.{swapped}")
 
 
 def warn_user(message: str) -> None:

@@ -1,35 +1,42 @@
-"""HitRate, MRR, nDCG, Precision, Recall and a few more, as DataFrames: the functions that a user calls.
+"""HitRate, MRR, nDCG, Precision, Recall and more, as DataFrames: the functions that a user calls.
 
 What a metric computes stands in formulas.py, a line or two each.
 """
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.findings import ranking_findings, score_findings
-from rageval_kit.formulas import ALWAYS_DEFINED, FORMULAS, NAMES_OF_MEANS, THE_FIVE, Formula
-from rageval_kit.inputs import ResultsLike, asked_depth, largest_relevant, lower_is_better
-from rageval_kit.messages import as_cutoff, count, warn_user
-from rageval_kit.records import Records
-from rageval_kit.relevance import Policies, Relevance, relevance_matrix
+from rageval_kit.findings import same_ranking
+from rageval_kit.formulas import THE_FIVE, Formula, Metric, find_metric, own_words
+from rageval_kit.invariants import score_findings
+from rageval_kit.judgements import AllQA, Judgements, read_judgements
+from rageval_kit.messages import as_cutoff, count, warn_user, wrong_type
+from rageval_kit.rankings import ResultsLike, knowledge
+from rageval_kit.relevance import Policies, Relevance, match
 
 Cutoffs: TypeAlias = int | Sequence[int]
 Metrics: TypeAlias = Sequence[str | Formula]
 
+_KS = (1, 3, 5)
+
 
 def hit_rate(
-    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+    all_qa: AllQA,
+    results: ResultsLike,
+    ks: Cutoffs = _KS,
+    k: Cutoffs | None = None,
+    **policies: Unpack[Policies],
 ) -> pd.DataFrame:
     """Return whether anything relevant stands in the first k: 1 or 0. Also called Success@k.
 
     Args:
         all_qa, results: see `relevance_matrix`.
         ks: the cutoffs, positive integers.
-        policies: see `Policies`.
+        k: another name for ks.
+        policies: ``no_relevant``, ``duplicates``, ``gain``, see `Policies`.
 
     Returns:
         A row a query, a column a cutoff: ``HitRate@1, HitRate@3, ...``; ``.mean()`` is the average
@@ -42,11 +49,15 @@ def hit_rate(
     query_id
     q01             0.0        1.0
     """
-    return per_query(all_qa, results, ks, ["HitRate"], **policies)
+    return per_query(all_qa, results, ks, ["HitRate"], k, **policies)
 
 
 def mrr(
-    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+    all_qa: AllQA,
+    results: ResultsLike,
+    ks: Cutoffs = _KS,
+    k: Cutoffs | None = None,
+    **policies: Unpack[Policies],
 ) -> pd.DataFrame:
     """Return the reciprocal rank: 1 / rank of the first relevant document in the first k, else 0.
 
@@ -60,11 +71,15 @@ def mrr(
     query_id
     q01        0.0   0.5
     """
-    return per_query(all_qa, results, ks, ["RR"], **policies)
+    return per_query(all_qa, results, ks, ["RR"], k, **policies)
 
 
 def ndcg(
-    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+    all_qa: AllQA,
+    results: ResultsLike,
+    ks: Cutoffs = _KS,
+    k: Cutoffs | None = None,
+    **policies: Unpack[Policies],
 ) -> pd.DataFrame:
     """Return DCG@k / IDCG@k: the discounted gain of the ranking, as a share of the best possible.
 
@@ -79,11 +94,15 @@ def ndcg(
     query_id
     q01          1.0    0.92
     """
-    return per_query(all_qa, results, ks, ["nDCG"], **policies)
+    return per_query(all_qa, results, ks, ["nDCG"], k, **policies)
 
 
 def precision(
-    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+    all_qa: AllQA,
+    results: ResultsLike,
+    ks: Cutoffs = _KS,
+    k: Cutoffs | None = None,
+    **policies: Unpack[Policies],
 ) -> pd.DataFrame:
     """Return the relevant documents in the first k, divided by k, also when fewer than k came back.
 
@@ -95,11 +114,15 @@ def precision(
     query_id
     q01               1.0           0.1
     """
-    return per_query(all_qa, results, ks, ["Precision"], **policies)
+    return per_query(all_qa, results, ks, ["Precision"], k, **policies)
 
 
 def recall(
-    all_qa: Records, results: ResultsLike, ks: Cutoffs = (1, 3, 5), **policies: Unpack[Policies]
+    all_qa: AllQA,
+    results: ResultsLike,
+    ks: Cutoffs = _KS,
+    k: Cutoffs | None = None,
+    **policies: Unpack[Policies],
 ) -> pd.DataFrame:
     """Return the relevant documents in the first k, divided by all relevant documents of the corpus.
 
@@ -111,27 +134,29 @@ def recall(
     query_id
     q01            0.5        0.5
     """
-    return per_query(all_qa, results, ks, ["Recall"], **policies)
+    return per_query(all_qa, results, ks, ["Recall"], k, **policies)
 
 
 def per_query(
-    all_qa: Records,
+    all_qa: AllQA,
     results: ResultsLike,
-    ks: Cutoffs = (1, 3, 5),
+    ks: Cutoffs = _KS,
     metrics: Metrics = THE_FIVE,
+    k: Cutoffs | None = None,
     **policies: Unpack[Policies],
 ) -> pd.DataFrame:
-    """Return several metrics at once: a row a query, a column a metric and cutoff, such as ``nDCG@5``.
+    """Return several metrics at once: a row a query, a column a metric and cutoff, ``nDCG@5``.
 
     Args:
         all_qa, results: see `relevance_matrix`.
         ks: the cutoffs of every metric that is named without one.
-        metrics: names, with a cutoff of their own (``"nDCG@10"``) or without. There are HitRate, RR,
-            nDCG, Precision, Recall, AP, R-precision (no cutoff), F1, Judged (the share that someone
-            judged of what came back) and Unique (the number of different documents; not 0..1). A
-            function of yours stands under its own name: it takes a `Relevance` and returns numerator
-            and denominator at every rank, as the formulas of formulas.py do.
-        policies: see `Policies`.
+        metrics: names, with a cutoff of their own (``"nDCG@10"``) or without. There are HitRate,
+            RR, nDCG, Precision, Recall, AP, R-precision (no cutoff), F1, ERR, RBP (``RBP(p=0.8)``),
+            Judged (the share that someone judged of what came back) and Unique (the number of
+            different documents; not 0..1). A function of yours stands under its own name: it takes
+            a `Relevance` and returns numerator and denominator at every rank, or one array.
+        k: another name for ks.
+        policies: ``no_relevant``, ``duplicates``, ``gain``, see `Policies`.
 
     >>> all_qa = [{"query_id": "q01", "relevant_doc_ids": ["doc_001"]}]
     >>> results = {"q01": [{"doc_id": "doc_002"}, {"doc_id": "doc_001"}]}
@@ -140,30 +165,32 @@ def per_query(
     query_id
     q01        0.5          0.0  0.667
     """
-    columns = as_columns(metrics, ks)
-    matrix = matrix_for(columns, all_qa, results, policies)
-    fractions = fractions_of(columns, matrix)
-    values = {column.label: of_query(column, fractions, matrix) for column in columns}
-    table = pd.DataFrame(values, index=matrix.labels)
-    table.attrs = _what_was_decided(matrix, results)
+    columns = as_columns(metrics, ks if k is None else k)
+    matrix = matrix_for(columns, read_judgements(all_qa), results, policies)
+    values = values_of(columns, matrix)
+    table = pd.DataFrame(values, index=matrix.labels, columns=[c.label for c in columns])
+    table.attrs = what_was_decided(matrix, results)
     return table
 
 
 def evaluate(
-    all_qa: Records,
+    all_qa: AllQA,
     results: ResultsLike,
-    ks: Cutoffs = (1, 3, 5),
+    ks: Cutoffs = _KS,
     metrics: Metrics = THE_FIVE,
     average: Literal["macro", "pooled"] = "macro",
+    k: Cutoffs | None = None,
     **policies: Unpack[Policies],
 ) -> pd.DataFrame:
     """Return averages over the evaluated queries: a row a metric, a column a cutoff.
 
     Args:
-        all_qa, results, ks, metrics, policies: see `per_query`. The average of RR is called MRR, that
-            of AP MAP. R-precision stands in a column ``"R"``. A cell that was not asked for is NaN.
-        average: ``"macro"`` is the mean over queries; ``"pooled"`` (micro) the sum of the numerators
-            over the sum of the denominators, so that a query weighs as much as it has relevant documents.
+        all_qa, results, ks, metrics, k, policies: see `per_query`. The average of RR is called MRR,
+            that of AP MAP. R-precision stands in a column ``"R"``. A cell that was not asked for is
+            NaN.
+        average: ``"macro"`` is the mean over queries; ``"pooled"`` (micro) the sum of the
+            numerators over the sum of the denominators, so that a query weighs as much as it has
+            relevant documents.
 
     >>> all_qa = [
     ...     {"query_id": "q1", "relevant_doc_ids": ["D1", "D2", "D3"]},
@@ -177,21 +204,17 @@ def evaluate(
     """
     if average not in ("macro", "pooled"):
         raise ValueError(f'average={average!r} is not known. Choose "macro" or "pooled".')
-    columns = as_columns(metrics, ks)
-    matrix = matrix_for(columns, all_qa, results, policies)
-    fractions = fractions_of(columns, matrix)
-    mean = _macro if average == "macro" else _pooled
-    rows = dict.fromkeys(NAMES_OF_MEANS.get(column.name, column.name) for column in columns)
-    cutoffs = list(dict.fromkeys(column.cutoff for column in columns))
-    summary = pd.DataFrame(
-        np.nan, index=pd.Index(rows, name="metric"), columns=pd.Index(cutoffs, name="k")
-    )
-    for column in columns:
-        summary.loc[NAMES_OF_MEANS.get(column.name, column.name), column.cutoff] = mean(
-            column, fractions, matrix
-        )
-    summary.attrs = _what_was_decided(matrix, results) | {"average": average}
-    _warn_of_impossible(results, matrix, summary)
+    columns = as_columns(metrics, ks if k is None else k)
+    matrix = matrix_for(columns, read_judgements(all_qa), results, policies)
+    summary = summarise(columns, matrix, average)
+    summary.attrs = what_was_decided(matrix, results) | {"average": average}
+
+    # What cannot be, where looking is cheap; check_results looks for more.
+    findings = [*same_ranking(matrix.found, matrix.query_ids)]
+    if matrix.policies["duplicates"] != "position":
+        findings += score_findings(summary)
+    for finding in findings:
+        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
     _warn_of_repeats(matrix)
     return summary
 
@@ -199,33 +222,30 @@ def evaluate(
 def caption(table: pd.DataFrame) -> str:
     """Say in one line, to put under a table or figure, how its numbers were made.
 
-    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["D1"]}, {"query_id": "q2", "relevant_doc_ids": []}]
-    >>> results = {"q1": [{"doc_id": "D1"}], "q2": [{"doc_id": "D1"}]}
-    >>> caption(evaluate(all_qa, results))
-    'Macro average over 1 query; 1 excluded (no relevant document); a repeated document is refused; linear gain.'
+    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["D1"]},
+    ...           {"query_id": "q2", "relevant_doc_ids": []}]
+    >>> print(caption(evaluate(all_qa, {"q1": [{"doc_id": "D1"}], "q2": [{"doc_id": "D1"}]})))
+    Macro average over 1 query; 1 excluded (no relevant document); a repeated document is refused;
+    linear gain.
 
     Raises:
+        TypeError: it is no table.
         ValueError: the table does not come from the kit, or lost its ``attrs`` on the way.
     """
-    decided = table.attrs
+    decided = getattr(table, "attrs", None)
+    if decided is None:
+        raise wrong_type("table", "what evaluate or per_query returned", table)
     if "no_relevant" not in decided:
         raise ValueError(
             "This table has no attrs of the kit: pass what evaluate or per_query returned, unchanged."
         )
-    evaluated, without = decided["evaluated"], decided["without_relevant"]
-    queries = count(evaluated, "query")
-    treated = {
-        "exclude": "excluded",
-        "zero": "counted as 0",
-        "one": "counted as 1",
-        "error": "refused",
-    }
+
+    queries = count(decided["evaluated"], "query")
+    average = decided.get("average", "").capitalize()
     repeats = {"error": "refused", "unique": "counted once", "position": "counted in every slot"}
     parts = [
-        f"{decided['average'].capitalize()} average over {queries}"
-        if "average" in decided
-        else f"{queries} evaluated",
-        f"{without:,} {treated[decided['no_relevant']]} (no relevant document)",
+        f"{average} average over {queries}" if average else f"{queries} evaluated",
+        f"{decided['without_relevant']:,} {TREATMENT[decided['no_relevant']]} (no relevant document)",
         f"a repeated document is {repeats[decided['duplicates']]}",
         f"{decided['gain']} gain",
     ]
@@ -234,15 +254,27 @@ def caption(table: pd.DataFrame) -> str:
     return "; ".join(parts) + "."
 
 
-# ---------------------------------------------------------------- from names to numbers
+# What each policy does with a query that has no relevant document.
+TREATMENT = {
+    "exclude": "excluded", "zero": "counted as 0", "one": "counted as 1", "error": "refused"
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------- from names to columns
 
 
 class Column(NamedTuple):
     """A metric at a cutoff; R-precision has the cutoff "R"."""
 
-    name: str
-    formula: Formula
+    metric: Metric
     cutoff: int | Literal["R"]
+    parameters: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The metric as its name writes it, with the parameters: ``RBP(p=0.8)``."""
+        given = ",".join(f"{key}={value:g}" for key, value in self.parameters)
+        return f"{self.metric.name}({given})" if given else self.metric.name
 
     @property
     def label(self) -> str:
@@ -250,27 +282,27 @@ class Column(NamedTuple):
         return self.name if self.cutoff == "R" else f"{self.name}@{self.cutoff}"
 
     @property
-    def position(self) -> int:
-        """Where the cutoff stands among the ranks of the matrix."""
-        return -1 if self.cutoff == "R" else self.cutoff - 1
+    def name_of_mean(self) -> str:
+        """The row's name in a table of means, such as ``MRR``."""
+        return self.metric.mean or self.name
+
+    @property
+    def label_of_mean(self) -> str:
+        """The name of the mean at its cutoff, such as ``MRR@10``."""
+        return self.name_of_mean if self.cutoff == "R" else f"{self.name_of_mean}@{self.cutoff}"
 
 
 def as_columns(metrics: Metrics, ks: Cutoffs) -> list[Column]:
     """Return the columns that metrics and cutoffs name, each once."""
-    if isinstance(metrics, str) or not isinstance(metrics, Iterable) or not metrics:
-        raise ValueError(
-            f'metrics must be a list of names such as ["nDCG@10", "Recall"], found {metrics!r}.'
-        )
+    if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
+        raise wrong_type("metrics", 'a list of names such as ["nDCG@10", "Recall"]', metrics)
     cutoffs = _cutoffs(ks)
-    columns = list(
-        dict.fromkeys(column for metric in metrics for column in _columns_of(metric, cutoffs))
-    )
-    formulas = {column.name: column.formula for column in columns}
-    for column in columns:
-        if formulas[column.name] is not column.formula:
-            raise ValueError(
-                f"Two different metrics are called {column.name}: give your function a name of its own."
-            )
+    named = [column for metric in metrics for column in _columns_of(metric, cutoffs)]
+    columns = list(dict.fromkeys(named))
+    if not columns:
+        raise ValueError('metrics is empty: name at least one, such as ["nDCG@10"].')
+    if len({column.label for column in columns}) < len(columns):
+        raise ValueError("Two different metrics have one name: give your function its own.")
     return columns
 
 
@@ -280,138 +312,155 @@ def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
             raise TypeError(
                 f"The metric {metric!r} has no name for its column: write it as a function, with def."
             )
-        return [Column(metric.__name__, metric, k) for k in cutoffs]
+        own = Metric(metric.__name__, metric, own_words, is_share=False)
+        return [Column(own, k) for k in cutoffs]
     if not isinstance(metric, str):
         raise TypeError(f'A metric is a name such as "nDCG@10" or a function, found {metric!r}.')
+
+    # A name is a metric, its parameters where it has any, and a cutoff where one stands behind it.
     name, at, cutoff = metric.partition("@")
-    name = {mean: of_query for of_query, mean in NAMES_OF_MEANS.items()}.get(name, name)
-    if name not in FORMULAS:
-        raise _unknown_metric(metric, name, at + cutoff)
-    if at and not cutoff.isdecimal():
+    known, parameters = find_metric(name)
+    if at and not (cutoff.isascii() and cutoff.isdecimal()):
         raise ValueError(f"{metric!r}: a positive integer must stand behind the @, as in nDCG@10.")
-    if name == "R-precision":
+    if not known.has_cutoff:
         if at:
             raise ValueError(
-                f"{metric!r}: R-precision has no cutoff, its rank is the number of relevant documents."
+                f"{metric!r}: {name} has no cutoff, its rank is the number of relevant documents."
             )
-        return [Column(name, FORMULAS[name], "R")]
-    return [
-        Column(name, FORMULAS[name], k)
-        for k in ([as_cutoff(int(cutoff), metric)] if at else cutoffs)
-    ]
-
-
-_OTHER_NAMES = {
-    "p": "Precision", "r": "Recall", "success": "HitRate", "hit": "HitRate", "rprec": "R-precision",
-    "recip_rank": "RR", "map": "AP", "mrr": "RR",
-}  # fmt: skip
-
-
-def _unknown_metric(metric: str, name: str, at_cutoff: str) -> ValueError:
-    names = {known.lower(): known for known in FORMULAS} | _OTHER_NAMES
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    hint = f" Did you mean {names[near[0]]}{at_cutoff}?" if near else ""
-    return ValueError(f"No metric is called {metric!r}.{hint} There are: {', '.join(FORMULAS)}.")
+        return [Column(known, "R")]
+    its_own = [as_cutoff(int(cutoff[:20]), metric)] if at else cutoffs
+    return [Column(known, k, tuple(parameters.items())) for k in its_own]
 
 
 def _cutoffs(ks: Cutoffs) -> list[int]:
-    several = ks if isinstance(ks, Iterable) and not isinstance(ks, str) else [ks]
+    several = ks if isinstance(ks, Iterable) and not isinstance(ks, (str, bytes)) else [ks]
+    if np.ndim(several) != 1:
+        raise ValueError(
+            f"ks must be an integer or a list of them, such as (1, 3, 5), found {ks!r}."
+        )
     cutoffs = list(dict.fromkeys(as_cutoff(k) for k in several))
     if not cutoffs:
         raise ValueError("ks is empty: give at least one cutoff, such as ks=(1, 3, 5).")
     return cutoffs
 
 
+# ---------------------------------------------------------------- from columns to numbers
+
+
 def matrix_for(
-    columns: Sequence[Column], all_qa: Records, results: ResultsLike, policies: Policies
+    columns: Sequence[Column], judged: Judgements, results: ResultsLike, policies: Policies
 ) -> Relevance:
     """Return the relevance matrix, as deep as the deepest column needs."""
-    depth = max((column.cutoff for column in columns if column.cutoff != "R"), default=1)
-    if any(column.cutoff == "R" for column in columns):
-        depth = max(depth, largest_relevant(all_qa))
-    return relevance_matrix(all_qa, results, depth, **policies)
+    cutoffs = [column.cutoff for column in columns if column.cutoff != "R"]
+    depth = max(cutoffs, default=1)
+    if len(cutoffs) < len(columns):
+        depth = max(depth, int(judged.n_relevant.max(initial=1)))
+    return match(judged, results, depth, cutoffs, policies)
 
 
-def fractions_of(
-    columns: Sequence[Column], matrix: Relevance
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def values_of(columns: Sequence[Column], matrix: Relevance) -> np.ndarray:
+    """Return the value of every query and column: (n, columns), NaN where a policy excludes."""
+    fractions = _fractions(columns, matrix)
+    return np.column_stack([
+        _of_query(column, *_at(column, fractions, matrix), matrix) for column in columns
+    ])  # fmt: skip
+
+
+def fraction_of(column: Column, matrix: Relevance, row: int) -> tuple[float, float]:
+    """Return numerator and denominator of one cell."""
+    numerator, denominator = _at(column, _fractions([column], matrix), matrix)
+    return float(numerator[row]), float(denominator[row])
+
+
+def summarise(
+    columns: Sequence[Column], matrix: Relevance, average: Literal["macro", "pooled"] = "macro"
+) -> pd.DataFrame:
+    """Return the averages: a row a metric, a column a cutoff."""
+    fractions = _fractions(columns, matrix)
+    rows = pd.Index(dict.fromkeys(column.name_of_mean for column in columns), name="metric")
+    cutoffs = pd.Index(list(dict.fromkeys(column.cutoff for column in columns)), name="k")
+    summary = pd.DataFrame(np.nan, index=rows, columns=cutoffs)
+    for column in columns:
+        numerator, denominator = _at(column, fractions, matrix)
+        if average == "macro":
+            mean = pd.Series(_of_query(column, numerator, denominator, matrix)).mean()
+        else:
+            mean = _pooled(column, numerator, denominator, matrix)
+        summary.loc[column.name_of_mean, column.cutoff] = mean
+    return summary
+
+
+_Fractions: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def _fractions(columns: Sequence[Column], matrix: Relevance) -> _Fractions:
     """Work out each formula once: numerator and denominator, both (n, K)."""
-    shape = matrix.gains.shape
+    shape = matrix.grades.shape
     fractions = {}
-    for name, formula in {column.name: column.formula for column in columns}.items():
+    for column in {column.name: column for column in columns}.values():
+        given = column.metric.formula(matrix, **dict(column.parameters))
+        numerator, denominator = (
+            given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
+        )
         try:
-            numerator, denominator = formula(matrix)
             if np.shape(numerator) != shape:
-                raise ValueError(f"a numerator of shape {np.shape(numerator)}")
-            fractions[name] = (
-                numerator,
+                raise ValueError(f"an array of shape {np.shape(numerator)}")
+            fractions[column.name] = (
+                np.asarray(numerator, dtype=float),
                 np.broadcast_to(np.asarray(denominator, dtype=float), shape),
             )
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{name} must return a numerator of shape {shape}, a row a query and a column a rank, and a "
-                f"denominator for it (1.0 if there is none); found: {error}."
+                f"{column.name} must return an array of shape {shape}, a row a query and a column a "
+                f"rank, and a denominator for it if there is one; found: {error}."
             ) from error
     return fractions
 
 
-def of_query(
-    column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance
+def _at(column: Column, fractions: _Fractions, matrix: Relevance) -> tuple[np.ndarray, np.ndarray]:
+    """Return numerator and denominator of every query at the column's cutoff."""
+    cutoff = column.cutoff
+    place = -1 if cutoff == "R" else int(np.searchsorted(matrix.ranks, cutoff))
+    numerator, denominator = fractions[column.name]
+    return numerator[:, place], denominator[:, place]
+
+
+def _of_query(
+    column: Column, numerator: np.ndarray, denominator: np.ndarray, matrix: Relevance
 ) -> np.ndarray:
-    """Return the column's value for every query, with the policy for queries without a relevant document."""
-    numerator, denominator = (part[:, column.position] for part in fractions[column.name])
-    values = np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0)
-    return values if column.name in ALWAYS_DEFINED else matrix.apply_no_relevant(values)
-
-
-def _macro(
-    column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance
-) -> float:
-    return float(pd.Series(of_query(column, fractions, matrix)).mean())
+    nothing = np.zeros(len(numerator))
+    values = np.divide(numerator, denominator, out=nothing, where=denominator > 0)
+    return matrix.apply_no_relevant(values) if column.metric.needs_relevant else values
 
 
 def _pooled(
-    column: Column, fractions: dict[str, tuple[np.ndarray, np.ndarray]], matrix: Relevance
+    column: Column, numerator: np.ndarray, denominator: np.ndarray, matrix: Relevance
 ) -> float:
     if matrix.policies["no_relevant"] in ("zero", "one"):
         raise ValueError(
-            'A pooled average sums over relevant documents: it needs no_relevant="exclude" or "error".'
+            "A pooled average sums over relevant documents: "
+            'it needs no_relevant="exclude" or "error".'
         )
-    numerator, denominator = (part[:, column.position] for part in fractions[column.name])
-    pooled = slice(None) if column.name in ALWAYS_DEFINED else matrix.n_relevant > 0
+    pooled = matrix.n_relevant > 0 if column.metric.needs_relevant else slice(None)
     total = denominator[pooled].sum()
     return float(numerator[pooled].sum() / total) if total else float("nan")
 
 
-def _warn_of_impossible(results: ResultsLike, matrix: Relevance, summary: pd.DataFrame) -> None:
-    """Warn of what cannot be, where looking is cheap; `check_results` looks for more."""
-    findings = [] if matrix.policies["duplicates"] == "position" else list(score_findings(summary))
-    if not isinstance(results, pd.DataFrame):
-        findings += ranking_findings(results, lower_is_better(results))
-    searched = asked_depth(results)
-    if 0 < searched < len(matrix.ranks):
-        warn_user(
-            f"k={len(matrix.ranks)} is deeper than the search, which asked for k={searched}: what lies below was not "
-            "looked at. Search deeper, or choose a smaller k."
-        )
-    for finding in findings:
-        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
-
-
 def _warn_of_repeats(matrix: Relevance) -> None:
     """Warn where repeats leave fewer different documents than ranks."""
-    k = len(matrix.ranks)
+    k = int(matrix.ranks[-1])
     unique = matrix.new.sum(axis=1)
     short = int(((matrix.n_repeats > 0) & (unique < k)).sum())
     if short:
         warn_user(
-            f"fewer than {k} different documents in the first {k} for {count(short, 'query')} (mean over all: "
-            f"{unique.mean():.2f}): repeats take the places. Drop copies before indexing, or search deeper and fold."
+            f"fewer than {k} different documents in the first {k} for {count(short, 'query')} "
+            f"(mean over all: {unique.mean():.2f}): repeats take the places. "
+            "Drop copies before indexing, or search deeper and fold."
         )
 
 
-def _what_was_decided(matrix: Relevance, results: ResultsLike) -> dict[Any, Any]:
-    """Return the policies, the counts of queries and the index searched, to travel with the numbers."""
+def what_was_decided(matrix: Relevance, results: ResultsLike) -> dict[Any, Any]:
+    """Return the policies, the counts of queries and the index, to travel with the numbers."""
     without = int((matrix.n_relevant == 0).sum())
     excluded = without if matrix.policies["no_relevant"] == "exclude" else 0
     return {
@@ -419,7 +468,5 @@ def _what_was_decided(matrix: Relevance, results: ResultsLike) -> dict[Any, Any]
         "evaluated": len(matrix.query_ids) - excluded,
         "excluded": excluded,
         "without_relevant": without,
-        "index": getattr(results, "index", None)
-        if not isinstance(results, pd.DataFrame)
-        else results.attrs.get("index"),
+        "index": knowledge(results).get("index"),
     }

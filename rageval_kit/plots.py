@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from rageval_kit.rankings import Hit
 from rageval_kit.relevance import Relevance
-from rageval_kit.search import Hit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

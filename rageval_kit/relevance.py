@@ -1,32 +1,35 @@
 """Results x all_qa -> one relevance matrix. Every policy lives here.
 
-The matrix has a row a query, a column a rank, and in the cell the gain of the document that the
-search put there: its grade if it is relevant, else 0. Every metric is a line or two on it.
+The matrix has a row a query, a column a rank, and in the cell the grade that all_qa gives to the
+document which the search put there. Every metric is a line or two on it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.inputs import (
-    Hits,
+from rageval_kit.findings import order_findings
+from rageval_kit.judgements import (
+    AllQA,
     Judgements,
-    ResultsLike,
-    ranks_in_blocks,
-    read_hits,
+    is_relevant,
     read_judgements,
     refuse_confusable,
     refuse_other_types,
 )
-from rageval_kit.messages import as_cutoff, name_some
-from rageval_kit.records import Records
+from rageval_kit.messages import as_cutoff, name_some, warn_user
+from rageval_kit.rankings import Hits, ResultsLike, knowledge, ranks_in_blocks, read_hits
 
 NoRelevant: TypeAlias = Literal["exclude", "zero", "one", "error"]
 Duplicates: TypeAlias = Literal["error", "unique", "position"]
 Gain: TypeAlias = Literal["linear", "exponential"]
+
+_SHOWN = 100  # so many ranks have a column of their own, whether something stands there or not
+_LARGEST_EXPONENT = 1_000  # of 2 ** grade
 
 
 class Policies(TypedDict, total=False):
@@ -37,8 +40,8 @@ class Policies(TypedDict, total=False):
     duplicates: the same doc_id twice among the first max(ks) hits of a query is ``"error"``
         (default) refused; ``"unique"`` folded: the first stays and the gap is closed;
         ``"position"`` counted in every slot, which inflates the scores, and exists to show it.
-    gain: what a relevant document of grade g is worth to nDCG: ``"linear"`` (default, trec_eval's) g;
-        ``"exponential"`` 2 ** g - 1. With binary relevance both are 1.
+    gain: what a relevant document of grade g is worth to nDCG: ``"linear"`` (default,
+        trec_eval's) g; ``"exponential"`` 2 ** g - 1. With binary relevance both are 1.
     """
 
     no_relevant: NoRelevant
@@ -60,48 +63,81 @@ class Relevance:
 
     Attributes:
         query_ids: the queries, in the order of all_qa: n.
-        gains: the gain of the document at each rank, 0 if it is not relevant: (n, K).
-        ideal: the gains of the relevant documents of the whole corpus, best first, then 0: (n, K).
-        judged: whether all_qa has a grade for the document at each rank, if only 0: (n, K) of bool.
-        new: whether a document stands at each rank that stood at none before: (n, K) of bool.
-        n_relevant: how many relevant documents each query has in the whole corpus: n.
-        n_returned: how many of the first K ranks hold a document: n.
+        ranks: 1, 2, ..., K. Far behind the last hit only the cutoffs that were asked for have a
+            column, so that a k of a million costs nothing; formulas count with ranks, not columns.
+        grades: the grade of the document at each rank, 0 where nobody judged it: (n, K).
+        judged: whether all_qa has a grade for the document at each rank, if only 0: (n, K).
+        new: whether a document stands at each rank that stood at none before: (n, K).
         n_repeats: how many hits were a document that stood before, folded away or counted again: n.
+        found: the hits in the cells, by row and rank from 0, with their doc_ids and scores.
+        judgements: what all_qa says, found or not.
         policies: the policies that applied.
     """
 
     query_ids: pd.Index
-    gains: np.ndarray
-    ideal: np.ndarray
+    ranks: np.ndarray
+    grades: np.ndarray
     judged: np.ndarray
     new: np.ndarray
-    n_relevant: np.ndarray
-    n_returned: np.ndarray
     n_repeats: np.ndarray
+    found: Hits
+    judgements: Judgements
     policies: Policies
 
-    @property
+    @cached_property
     def hits(self) -> np.ndarray:
         """Whether the document at each rank is relevant: (n, K) of bool."""
-        return self.gains > 0
+        return np.asarray(is_relevant(self.grades))
+
+    @cached_property
+    def gains(self) -> np.ndarray:
+        """What the document at each rank is worth, under the policy; 0 if not relevant: (n, K)."""
+        return _gain(self.grades, self.policies["gain"])
+
+    @cached_property
+    def ideal(self) -> np.ndarray:
+        """The gains of the relevant documents of the whole corpus, best first, then 0: (n, K)."""
+        judged = self.judgements
+        relevant = np.flatnonzero(is_relevant(judged.grades))
+        best_first = relevant[np.lexsort((-judged.grades[relevant], judged.rows[relevant]))]
+        rows, ranks = judged.rows[best_first], ranks_in_blocks(judged.rows[best_first])
+
+        ideal = np.zeros(self.grades.shape)
+        within = ranks < len(self.ranks)
+        grades = judged.grades[best_first][within]
+        ideal[rows[within], ranks[within]] = _gain(grades, self.policies["gain"])
+        return ideal
+
+    @cached_property
+    def n_relevant(self) -> np.ndarray:
+        """How many relevant documents each query has in the whole corpus: n."""
+        return self.judgements.n_relevant
+
+    @cached_property
+    def n_returned(self) -> np.ndarray:
+        """How many of the ranks hold a document: n."""
+        return np.bincount(self.found.rows, minlength=len(self.query_ids))
 
     @property
-    def ranks(self) -> np.ndarray:
-        """The ranks 1, 2, ..., K."""
-        return np.arange(1, self.gains.shape[1] + 1)
+    def best_grade(self) -> float:
+        """The highest grade that all_qa gives to any document."""
+        return float(self.judgements.grades.max(initial=0.0))
 
     @property
     def labels(self) -> pd.Index:
         """The query_ids as the index of a table, in pandas' own type of text."""
         return pd.Index(self.query_ids.tolist(), name="query_id")
 
+    def docs(self, row: int) -> list[Any]:
+        """Return the doc_ids of one query, best first."""
+        start, end = np.searchsorted(self.found.rows, [row, row + 1])
+        return self.found.docs[start:end].tolist()
+
     def apply_no_relevant(self, values: np.ndarray) -> np.ndarray:
-        """Return values (n, ...) with the policy's value in the rows of queries without a relevant document."""
-        fill = {"exclude": np.nan, "zero": 0.0, "one": 1.0, "error": np.nan}[
-            self.policies["no_relevant"]
-        ]
+        """Return values (n, ...) with the policy's value for queries without a relevant document."""
+        fill = {"exclude": np.nan, "zero": 0.0, "one": 1.0, "error": np.nan}
         without = (self.n_relevant == 0).reshape(-1, *[1] * (values.ndim - 1))
-        return np.where(without, fill, values)
+        return np.where(without, fill[self.policies["no_relevant"]], values)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the gains as a table: a row a query, a column a rank."""
@@ -110,15 +146,18 @@ class Relevance:
         )
 
 
-def relevance_matrix(all_qa: Records, results: ResultsLike, k: int, **policies: Any) -> Relevance:
-    """Mark each of the first k hits of every query with its gain.
+def relevance_matrix(
+    all_qa: AllQA, results: ResultsLike, k: int, **policies: Unpack[Policies]
+) -> Relevance:
+    """Mark each of the first k hits of every query with its grade.
 
     Args:
         all_qa: dicts with ``query_id`` and ``relevant_doc_ids`` (a list, or doc_id -> grade), or a
-            DataFrame of them, or of qrels: ``query_id, doc_id`` and, where graded, ``relevance``.
-            A grade of 0 or less is judged and not relevant.
-        results: ``{query_id: [hit, ...]}`` in ranked order, or a DataFrame ``query_id, doc_id`` with
-            ``rank`` (from 1) or ``score`` (higher is better; equal scores by doc_id descending).
+            DataFrame of them, or of judgements: ``query_id, doc_id`` and, where graded,
+            ``relevance``. A grade of 0 or less is judged and not relevant.
+        results: ``{query_id: [hit, ...]}`` in ranked order, or a DataFrame ``query_id, doc_id``
+            with ``rank`` (from 1) or ``score`` (higher is better; equal scores by doc_id
+            descending).
         k: the number of ranks K; hits beyond it are not looked at.
         policies: see `Policies`.
 
@@ -131,69 +170,142 @@ def relevance_matrix(all_qa: Records, results: ResultsLike, k: int, **policies: 
     that is not in all_qa are left out and named.
 
     Raises:
-        ValueError: a query_id twice, what a policy refuses, ids that differ only by Unicode form,
-            a NaN score, k not a positive integer.
+        ValueError: a query_id appears twice, what a policy refuses, ids that differ only by
+            Unicode form, a NaN score, k not a positive integer.
         KeyError: a field or column is missing.
-        TypeError: a field has the wrong form, or ids are texts on one side and integers on the other.
+        TypeError: a field has the wrong form, or ids are texts on one side and integers on the
+            other.
     """
     k = as_cutoff(k)
+    return match(read_judgements(all_qa), results, k, [k], policies)
+
+
+def match(
+    judged: Judgements,
+    results: ResultsLike,
+    depth: int,
+    cutoffs: Sequence[int],
+    policies: Mapping[str, Any],
+) -> Relevance:
+    """Return the relevance matrix of judgements that were read before.
+
+    Args:
+        judged: from `read_judgements`.
+        results: see `relevance_matrix`.
+        depth: how many hits of a query are looked at.
+        cutoffs: the ranks that must have a column.
+        policies: see `Policies`.
+    """
     chosen = _complete(policies)
-    judged = read_judgements(all_qa)
-    found = read_hits(results, judged, depth=None if chosen["duplicates"] == "unique" else k)
+    _warn_of_the_search(judged, results, depth)
+    found = read_hits(results, judged, None if chosen["duplicates"] == "unique" else depth)
     refuse_other_types(judged.docs, found.docs, "relevant_doc_ids", "doc_id")
+    for finding in order_findings(
+        found, judged.query_ids, knowledge(results).get("lower_is_better")
+    ):
+        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
+
+    # A (query, document) pair becomes one number, so that all are matched at once.
     judged_keys, hit_keys = _pair_keys(judged, found)
     _refuse_repeated_judgements(judged, judged_keys)
-    n = len(judged.query_ids)
+
+    # Policy: the same document twice in one ranking.
     repeated = pd.Index(hit_keys).duplicated()
-    n_repeats = np.bincount(found.rows[repeated], minlength=n)
+    n_repeats = np.bincount(found.rows[repeated], minlength=len(judged.query_ids))
     if chosen["duplicates"] == "error" and repeated.any():
         raise _repeated_document(found, repeated, judged.query_ids)
     if chosen["duplicates"] == "unique":
-        found, hit_keys = _fold(found, hit_keys, repeated, k)
+        found, hit_keys = _fold(found, hit_keys, repeated, depth)
         repeated = np.zeros(len(hit_keys), dtype=bool)
-    n_relevant = np.bincount(judged.rows[judged.grades > 0], minlength=n)
-    if chosen["no_relevant"] == "error" and (n_relevant == 0).any():
-        names = name_some(judged.query_ids[n_relevant == 0].tolist())
+
+    # Policy: a query without a relevant document.
+    without = judged.n_relevant == 0
+    if chosen["no_relevant"] == "error" and without.any():
+        names = name_some(judged.query_ids[without].tolist())
         raise ValueError(
             f'No relevant document for {names}. Judge them, or choose no_relevant="exclude".'
         )
-    judgement = pd.Index(judged_keys).get_indexer(pd.Index(hit_keys))  # -1: nobody judged this hit
+
+    # Each hit gets the grade of its judgement; -1 says that nobody judged it.
+    judgement = pd.Index(judged_keys).get_indexer(pd.Index(hit_keys))
     grades = np.append(judged.grades, 0.0)[judgement]
+    if chosen["gain"] == "exponential" and judged.grades.max(initial=0.0) > _LARGEST_EXPONENT:
+        raise ValueError(
+            f"a grade of {judged.grades.max():g} is too large for 2 ** grade. "
+            'Scale the grades, or choose gain="linear".'
+        )
+    ranks = _ranks(found, judged, depth, cutoffs)
+    shape = len(judged.query_ids), len(ranks)
     return Relevance(
         query_ids=judged.query_ids,
-        gains=_matrix(found, _gain(grades, chosen["gain"]), n, k),
-        ideal=_ideal(judged, chosen["gain"], n, k),
-        judged=_matrix(found, judgement >= 0, n, k),
-        new=_matrix(found, ~repeated, n, k),
-        n_relevant=n_relevant,
-        n_returned=np.bincount(found.rows, minlength=n),
+        ranks=ranks,
+        grades=_matrix(found, grades, shape),
+        judged=_matrix(found, judgement >= 0, shape),
+        new=_matrix(found, ~repeated, shape),
         n_repeats=n_repeats,
+        found=found,
+        judgements=judged,
         policies=chosen,
     )
-
-
-def _matrix(found: Hits, values: np.ndarray, n: int, k: int) -> np.ndarray:
-    """Put a value a hit into its row and rank; the cells of ranks that hold no hit stay 0."""
-    matrix = np.zeros((n, k), dtype=values.dtype)
-    matrix[found.rows, found.ranks] = values
-    return matrix
-
-
-def _gain(grades: np.ndarray, gain: Gain) -> np.ndarray:
-    """Return what grades are worth; a grade of 0 or less is not relevant and worth nothing."""
-    relevant = np.maximum(grades, 0.0)
-    return np.exp2(relevant) - 1 if gain == "exponential" else relevant
 
 
 def _complete(policies: Mapping[str, Any]) -> Policies:
     for name, value in policies.items():
         if name not in _CHOICES:
-            raise TypeError(f"No policy is called {name!r}; there are: {', '.join(_CHOICES)}.")
-        if value not in _CHOICES[name]:
-            raise ValueError(
-                f"{name}={value!r} is not a policy. Choose one of: {', '.join(map(repr, _CHOICES[name]))}."
+            hint = " The cutoff is called k here." if name == "ks" else ""
+            raise TypeError(
+                f"No policy is called {name!r}; there are: {', '.join(_CHOICES)}.{hint}"
             )
+        if not isinstance(value, str) or value not in _CHOICES[name]:
+            choices = ", ".join(map(repr, _CHOICES[name]))
+            raise ValueError(f"{name}={value!r} is not a policy. Choose one of: {choices}.")
     return Policies(**{**_DEFAULTS, **policies})  # type: ignore[typeddict-item]
+
+
+def _warn_of_the_search(judged: Judgements, results: ResultsLike, depth: int) -> None:
+    """Warn where the search was not put these questions, or not to this depth."""
+    known = knowledge(results)
+    if 0 < known.get("k", 0) < depth:
+        warn_user(
+            f"k={depth} is deeper than the search, which asked for k={known['k']}: what lies below "
+            "was not looked at. Search deeper, or choose a smaller k."
+        )
+    changed = changed_questions(judged, known.get("questions") or {})
+    if changed:
+        warn_user(
+            f"results were searched with another question for {name_some(changed)}: "
+            "search again with search_all(...)."
+        )
+
+
+def changed_questions(judged: Judgements, searched: Mapping[Any, str]) -> list[Any]:
+    """Name the queries that were searched with another question than all_qa has now."""
+    now = judged.questions if searched else {}
+    return [query_id for query_id in now if searched.get(query_id, now[query_id]) != now[query_id]]
+
+
+def _ranks(found: Hits, judged: Judgements, depth: int, cutoffs: Sequence[int]) -> np.ndarray:
+    """Return the ranks that have a column: those of hits and of the ideal, and the cutoffs.
+
+    100 are always there: a short ranking has its empty places too.
+    """
+    deepest_hit = int(found.ranks.max(initial=-1)) + 1
+    largest_ideal = min(max(cutoffs, default=1), int(judged.n_relevant.max(initial=0)))
+    width = max(min(depth, _SHOWN), deepest_hit, largest_ideal)
+    return np.array([*range(1, width + 1), *sorted({k for k in cutoffs if k > width})])
+
+
+def _matrix(found: Hits, values: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Put a value a hit into its row and rank; cells that hold no hit stay 0."""
+    matrix = np.zeros(shape, dtype=values.dtype)
+    matrix[found.rows, found.ranks] = values
+    return matrix
+
+
+def _gain(grades: np.ndarray, gain: Gain) -> np.ndarray:
+    """Return what grades are worth; one of 0 or less is not relevant and worth nothing."""
+    relevant = np.maximum(grades, 0.0)
+    return np.exp2(relevant) - 1 if gain == "exponential" else relevant
 
 
 def _pair_keys(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.ndarray]:
@@ -209,40 +321,27 @@ def _refuse_repeated_judgements(judged: Judgements, judged_keys: np.ndarray) -> 
     repeated = pd.Index(judged_keys).duplicated()
     if repeated.any():
         queries = judged.query_ids[judged.rows[repeated]]
-        where = [
-            f"{query} -> {doc}" for query, doc in zip(queries, judged.docs[repeated], strict=True)
-        ]
+        where = [f"{q} -> {doc}" for q, doc in zip(queries, judged.docs[repeated], strict=True)]
         raise ValueError(
-            f"all_qa judges the same document of a query twice: {name_some(where)}. Keep one judgement."
+            f"all_qa judges the same document of a query twice: {name_some(where)}. "
+            "Keep one judgement."
         )
 
 
 def _fold(
-    found: Hits, hit_keys: np.ndarray, repeated: np.ndarray, k: int
+    found: Hits, hit_keys: np.ndarray, repeated: np.ndarray, depth: int
 ) -> tuple[Hits, np.ndarray]:
-    """Keep the first of each document, close the gaps, then cut at k."""
+    """Keep the first of each document, close the gaps, then cut."""
     folded, keys = found.keep(~repeated), hit_keys[~repeated]
-    within = folded.ranks < k
+    within = folded.ranks < depth
     return folded.keep(within), keys[within]
 
 
 def _repeated_document(found: Hits, repeated: np.ndarray, query_ids: pd.Index) -> ValueError:
     again = int(np.flatnonzero(repeated)[0])
     return ValueError(
-        f"{query_ids[found.rows[again]]}: the document {found.docs[again]!r} stands twice in the ranking "
-        f"(again at rank {found.ranks[again] + 1}). Chunks or copies? Fold each hit to its source document "
-        'before scoring, or choose duplicates="unique" (keep the first) or duplicates="position" (count every slot, '
-        "which inflates the scores)."
+        f"{query_ids[found.rows[again]]}: the document {found.docs[again]!r} appears twice in the "
+        f"ranking (again at rank {found.ranks[again] + 1}). Chunks or copies? Fold each hit to its "
+        'source document before scoring, or choose duplicates="unique" (keep the first) or '
+        'duplicates="position" (count every slot, which inflates the scores).'
     )
-
-
-def _ideal(judged: Judgements, gain: Gain, n: int, k: int) -> np.ndarray:
-    """Return the best possible gains of each query, over every relevant document of the corpus: (n, k)."""
-    relevant = np.flatnonzero(judged.grades > 0)
-    best_first = relevant[np.lexsort((-judged.grades[relevant], judged.rows[relevant]))]
-    rows, grades = judged.rows[best_first], judged.grades[best_first]
-    ranks = ranks_in_blocks(rows)
-    within = ranks < k
-    ideal = np.zeros((n, k))
-    ideal[rows[within], ranks[within]] = _gain(grades[within], gain)
-    return ideal

@@ -6,97 +6,34 @@ cached. Any other vector store or retriever is asked query by query, in its own 
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from rageval_kit.cache import Cache, Ranking, open_cache
+from rageval_kit.documents import read_document
 from rageval_kit.embeddings import embeddings_name, embeddings_settings
+from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import as_cutoff, count, name_some, show_progress, warn_user
-from rageval_kit.records import Records, as_records
+from rageval_kit.rankings import Hit, Results, direction
 from rageval_kit.vectorstore import stored_documents
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-Hit: TypeAlias = dict[str, Any]
-
 _BATCH = 256  # queries embedded, searched and stored together
 _SPARE = 16  # hits fetched beyond k, to see where a tie ends
-# What LangChain makes up where no id is given.
-_RANDOM_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIKE = (
     0.9999  # cosine of one text embedded twice: services give not quite the same numbers each time
 )
 _NOISE = 2e-6  # between equal scores of vectors of length 1, twice what was seen; it grows with the squared length
 
 
-class Results(dict[str, list[Hit]]):
-    """The hits of every query: ``{query_id: [{"doc_id", "title", "content", "score"}, ...]}``, best first.
-
-    A dict of lists that also knows what was searched:
-
-    Attributes:
-        k: how many hits a query were asked for.
-        score_name: what the scores are, e.g. "squared L2 distance"; None without scores.
-        lower_is_better: the scores' direction; None where it cannot be told.
-        index: the fingerprint of the index that was searched; None for a store that has none.
-        searched, cached: how many queries were searched now, and how many came from the cache.
-        changed: what changed since these queries were last cached, in words; "" if nothing did.
-    """
-
-    def __init__(
-        self,
-        hits: Mapping[str, list[Hit]],
-        k: int,
-        score_name: str | None = None,
-        lower_is_better: bool | None = None,
-        index: str | None = None,
-        searched: int = 0,
-        changed: str = "",
-    ) -> None:
-        super().__init__(hits)
-        self.k = k
-        self.score_name = score_name
-        self.lower_is_better = lower_is_better
-        self.index = index
-        self.searched = searched
-        self.cached = len(self) - searched
-        self.changed = changed
-
-    def __repr__(self) -> str:
-        direction = {True: ", lower is better", False: ", higher is better", None: ""}[
-            self.lower_is_better
-        ]
-        score = f"score: {self.score_name}{direction}" if self.score_name else "no scores"
-        changed = f"; {self.changed}" if self.changed else ""
-        return (
-            f"Results of {count(len(self), 'query')}, k={self.k}; {score}; "
-            f"{self.searched} searched, {self.cached} from the cache{changed}"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a row a hit: ``query_id, rank, doc_id, title, score``; rank counts from 1."""
-        rows = [
-            (query_id, rank, hit["doc_id"], hit["title"], hit.get("score", np.nan))
-            for query_id, hits in self.items()
-            for rank, hit in enumerate(hits, start=1)
-        ]
-        table = pd.DataFrame(rows, columns=["query_id", "rank", "doc_id", "title", "score"])
-        table.attrs = {"lower_is_better": self.lower_is_better, "index": self.index}
-        return table
-
-
-def search_all(
-    vectorstore: Any, all_qa: Records, k: int, cache: str | Path | None = None
-) -> Results:
+def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None = None) -> Results:
     """Return the first k hits of every query.
 
     A FAISS store's results are cached under the query's text and a fingerprint of the index (vectors,
@@ -120,7 +57,9 @@ def search_all(
         KeyError, TypeError: a query has no query_id or question, or it is not a text.
     """
     k = as_cutoff(k)
-    questions = _questions(all_qa)
+    questions = {
+        qa["query_id"]: qa["question"] for qa in as_queries(all_qa, ("query_id", "question"))
+    }
     if hasattr(vectorstore, "index_to_docstore_id") and vectorstore.embeddings is not None:
         return _search_faiss(_FaissIndex(vectorstore), questions, k, cache)
     if cache is not None:
@@ -131,48 +70,9 @@ def search_all(
     return _search_one_by_one(vectorstore, questions, k)
 
 
-def _questions(all_qa: Records) -> dict[str, str]:
-    questions: dict[str, str] = {}
-    for position, qa in enumerate(as_records(all_qa, "all_qa"), start=1):
-        for field in ("query_id", "question"):
-            if field not in qa:
-                raise KeyError(
-                    f"all_qa, entry {position}: the field {field} is missing (found {', '.join(map(str, qa))})."
-                )
-            if not isinstance(qa[field], str):
-                raise TypeError(
-                    f"all_qa, entry {position}: {field} must be a text, "
-                    f"found {type(qa[field]).__name__} {qa[field]!r}. "
-                    "validate_dataset(docs, all_qa) lists every such mistake."
-                )
-        query_id, question = qa["query_id"], qa["question"]
-        if not question.strip():
-            raise ValueError(
-                f"{query_id}: the question is empty. Ask something, or take the query out."
-            )
-        if query_id in questions:
-            raise ValueError(
-                f"query_id {query_id!r} stands twice (again in entry {position}). Give each query its own id."
-            )
-        questions[query_id] = question
-    if not questions:
-        raise ValueError("all_qa is empty: there is nothing to search for.")
-    return questions
-
-
 def as_hit(document: "Document", score: float | None) -> Hit:
-    """Return a LangChain document as a hit: its doc_id, title and content, and its score where there is one."""
-    doc_id = document.metadata.get("doc_id", document.id)
-    if not isinstance(doc_id, str) or (doc_id == document.id and _RANDOM_ID.fullmatch(doc_id)):
-        raise ValueError(
-            f"A document of the store has no doc_id (metadata: {', '.join(document.metadata) or 'none'}; "
-            f"id: {document.id!r}). "
-            'Give every document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
-        )
-    title = document.metadata.get("title") or ""
-    first_line, _, rest = document.page_content.partition("\n")
-    content = rest if title and first_line == title else document.page_content
-    hit: Hit = {"doc_id": doc_id, "title": title, "content": content}
+    """Return a LangChain document as a hit, with its score where there is one."""
+    hit = read_document(document)
     return hit if score is None else hit | {"score": score}
 
 
@@ -409,10 +309,14 @@ def _search_one_by_one(store: Any, questions: Mapping[str, str], k: int) -> Resu
             f"The {type(store).__name__} returned at most {count(deepest, 'hit')} a query although k={k}. "
             f'If the corpus is larger, ask for more: as_retriever(search_kwargs={{"k": {k}}}).'
         )
-    lower = _lower_is_better(hits)
     scored = any("score" in hit for ranking in hits.values() for hit in ranking)
     return Results(
-        hits, k, f"score of {type(store).__name__}" if scored else None, lower, searched=len(hits)
+        hits,
+        k,
+        score_name=f"score of {type(store).__name__}" if scored else None,
+        lower_is_better=direction(Results(hits)),
+        searched=len(hits),
+        questions=questions,
     )
 
 
@@ -430,15 +334,3 @@ def _ask(store: Any, question: str, k: int) -> list[tuple["Document", float | No
     raise TypeError(
         f"A LangChain vector store or retriever is wanted, found {type(store).__name__}: use build_vectorstore(...)."
     )
-
-
-def _lower_is_better(hits: Mapping[str, list[Hit]]) -> bool | None:
-    """Tell the direction of a foreign store's scores from the order it gave its hits in."""
-    steps = [
-        later["score"] - earlier["score"]
-        for ranking in hits.values()
-        for earlier, later in pairwise(ranking)
-        if "score" in earlier and "score" in later
-    ]
-    rises, falls = any(step > 0 for step in steps), any(step < 0 for step in steps)
-    return None if rises == falls else rises

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.files import read_text
-from rageval_kit.inputs import as_rankings, lower_is_better, read_judgements
+from rageval_kit.judgements import read_judgements
+from rageval_kit.rankings import as_rankings, direction
 
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
 _TREC_QRELS = ("query_id", "0", "doc_id", "relevance")
@@ -105,9 +106,10 @@ def save_run(results: Any, path: str | Path, name: str = "rageval_kit") -> None:
     """
     _refuse_white_space([name], "name")
     lines = []
-    for query_id, ranking in as_rankings(results).items():
+    rankings = as_rankings(results)
+    for query_id, ranking in rankings.items():
         _refuse_white_space([query_id, *(hit["doc_id"] for hit in ranking)], "id")
-        scores = _falling_scores(ranking, lower_is_better(results))
+        scores = _falling_scores(ranking, direction(rankings))
         for rank, (hit, score) in enumerate(zip(ranking, scores, strict=True), start=1):
             lines.append(f"{query_id} Q0 {hit['doc_id']} {rank} {score!r} {name}\n")
     _write(path, "".join(lines))

@@ -9,15 +9,16 @@ from typing import Any
 
 import pandas as pd
 
+from rageval_kit.documents import Docs, as_records
 from rageval_kit.findings import Finding, Report
+from rageval_kit.judgements import AllQA, relevant_grades
 from rageval_kit.messages import count, name_some, plural
-from rageval_kit.records import Records, as_records, relevant_grades
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
 
 
-def validate_dataset(docs: Records, all_qa: Records) -> Report:
+def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
     """Check documents and queries against each other, print the verdict and return the report.
 
     Errors are what makes a metric wrong: a relevant_doc_id that is in no document, a repeated,
@@ -41,7 +42,7 @@ def validate_dataset(docs: Records, all_qa: Records) -> Report:
     return report
 
 
-def find_problems(docs: Records, all_qa: Records) -> Report:
+def find_problems(docs: Docs, all_qa: AllQA) -> Report:
     """Return the report of `validate_dataset` without printing it."""
     documents, queries = as_records(docs, "docs"), as_records(all_qa, "all_qa")
     if documents and "query_id" in documents[0] and "doc_id" not in documents[0]:

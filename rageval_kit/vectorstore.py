@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
+from rageval_kit.documents import Docs, as_docs, one_line, text_of
 from rageval_kit.embeddings import embeddings_name
 from rageval_kit.messages import name_some, show_progress
-from rageval_kit.records import Records, as_records
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
@@ -27,7 +26,7 @@ _BATCH = 64
 _INDEX, _DOCUMENTS, _SETTINGS = "index.npy", "documents.jsonl", "settings.json"
 
 
-def build_vectorstore(docs: Records, embeddings: "Embeddings") -> "FAISS":
+def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
     """Embed every document and return LangChain's FAISS store, exact search by squared L2 distance.
 
     Args:
@@ -58,7 +57,7 @@ def build_vectorstore(docs: Records, embeddings: "Embeddings") -> "FAISS":
     )
 
 
-def add_documents(vectorstore: "FAISS", docs: Records) -> None:
+def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
     """Embed more documents and add them behind those that the store already holds.
 
     LangChain's own ``add_documents`` adds the vector before it notices a clashing id, and every
@@ -90,62 +89,21 @@ def add_documents(vectorstore: "FAISS", docs: Records) -> None:
     )
 
 
-def to_documents(docs: Records) -> list["Document"]:
+def to_documents(docs: Docs) -> list["Document"]:
     """Return the docs as LangChain documents, in the form that `build_vectorstore` embeds."""
-    records = as_records(docs, "docs")
-    _refuse_bad_ids(records)
-    return [_as_document(doc) for doc in records]
+    return [_as_document(doc) for doc in as_docs(docs, ("doc_id", "content"))]
 
 
 def _as_document(doc: Mapping[str, Any]) -> "Document":
     from langchain_core.documents import Document
 
-    if "content" not in doc:
-        raise KeyError(
-            f"{doc['doc_id']}: the field content is missing (found {', '.join(map(str, doc))})."
-        )
-    title, content = " ".join(_text(doc, "title").split()), _text(doc, "content")
-    text = f"{title}\n{content}".strip()
+    text = text_of(doc)
     if not text:
         raise ValueError(
             f"{doc['doc_id']} has neither a title nor a content: there is nothing to embed."
         )
-    return Document(
-        id=doc["doc_id"], page_content=text, metadata={"doc_id": doc["doc_id"], "title": title}
-    )
-
-
-def _text(doc: Mapping[str, Any], field: str) -> str:
-    value = doc.get(field)
-    if isinstance(value, str):
-        return value
-    if value is None or pd.isna(value):  # an empty cell of a table
-        return ""
-    raise TypeError(
-        f"{doc['doc_id']}: {field} must be a text, found {type(value).__name__} {value!r}."
-    )
-
-
-def _refuse_bad_ids(records: Sequence[Mapping[str, Any]]) -> None:
-    seen: set[str] = set()
-    for position, doc in enumerate(records, start=1):
-        if "doc_id" not in doc:
-            raise KeyError(f"docs, entry {position}: no doc_id (found {', '.join(map(str, doc))}).")
-        doc_id = doc["doc_id"]
-        if not isinstance(doc_id, str):
-            raise TypeError(
-                f"docs, entry {position}: doc_id must be a text, found {type(doc_id).__name__} {doc_id!r}. "
-                f'Make it a text, here and in relevant_doc_ids: "{doc_id}".'
-            )
-        if not doc_id.strip():
-            raise ValueError(
-                f"docs, entry {position}: the doc_id is empty. Give every document an id."
-            )
-        if doc_id in seen:
-            raise ValueError(
-                f"doc_id {doc_id!r} stands twice (again in entry {position}). Give each document its own id."
-            )
-        seen.add(doc_id)
+    metadata = {"doc_id": doc["doc_id"], "title": one_line(doc, "title")}
+    return Document(id=doc["doc_id"], page_content=text, metadata=metadata)
 
 
 def embed_documents(documents: list["Document"], embeddings: "Embeddings") -> np.ndarray:

@@ -1,0 +1,166 @@
+"""The door for documents: docs in any form become a list of dicts ``doc_id, title, content``.
+
+The text that is embedded is the title, a line break, and the content; LangChain documents are read
+back in the same way.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pandas as pd
+
+from rageval_kit.messages import wrong_type
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+Record: TypeAlias = Mapping[str, Any]
+Docs: TypeAlias = Sequence[Any] | pd.DataFrame  # of dicts, or of LangChain documents
+
+# What LangChain makes up where no id is given.
+_RANDOM_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
+    """Return the documents as a list of dicts, each with an id of its own.
+
+    Args:
+        docs: dicts, a DataFrame, or LangChain documents.
+        want: the fields that every document must have.
+
+    >>> as_docs([{"doc_id": "doc_001", "content": "Retrieval comes first."}])
+    [{'doc_id': 'doc_001', 'content': 'Retrieval comes first.'}]
+
+    Raises:
+        TypeError: docs is not a list of documents, or a doc_id is not a text.
+        KeyError: a field is missing.
+        ValueError: a doc_id is empty or appears twice.
+    """
+    records = as_records(docs, "docs")
+    if records and "query_id" in records[0] and "doc_id" not in records[0]:
+        raise wrong_type("docs", "a list of documents", records)
+
+    seen: set[str] = set()
+    for position, doc in enumerate(records, start=1):
+        want_fields(doc, want, f"docs, entry {position}")
+        doc_id = doc["doc_id"]
+        if not isinstance(doc_id, str):
+            raise TypeError(
+                f"docs, entry {position}: doc_id must be a text, found {type(doc_id).__name__} "
+                f'{doc_id!r}. Make it a text, here and in relevant_doc_ids: "{doc_id}".'
+            )
+        if not doc_id.strip():
+            raise ValueError(
+                f"docs, entry {position}: the doc_id is empty. Give every document an id."
+            )
+        if doc_id in seen:
+            raise ValueError(
+                f"doc_id {doc_id!r} appears twice (again in entry {position}). "
+                "Give each document its own id."
+            )
+        seen.add(doc_id)
+    return records
+
+
+def as_records(records: Any, name: str) -> list[Record]:
+    """Return docs or all_qa as a list of dicts; ``name`` is what an error calls it."""
+    if isinstance(records, pd.DataFrame):
+        refuse_repeated_columns(records, name)
+        rows = records.itertuples(index=False, name=None)
+        return [dict(zip(records.columns, row, strict=True)) for row in rows]
+    wanted = "a list of dicts or a DataFrame"
+    if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
+        raise wrong_type(name, wanted, records)
+
+    records = [read_document(record) if _is_langchain(record) else record for record in records]
+    for position, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping):
+            raise wrong_type(f"{name}, entry {position},", "a dict", record)
+    return records
+
+
+def want_fields(record: Record, fields: Sequence[str], where: str) -> None:
+    """Refuse a record that lacks one of the fields."""
+    missing = [field for field in fields if field not in record]
+    if missing:
+        found = ", ".join(map(str, record)) or "nothing"
+        raise KeyError(f"{where}: the field {missing[0]} is missing (found {found}). Add it.")
+
+
+def refuse_repeated_columns(table: pd.DataFrame, name: str) -> None:
+    """Refuse a table in which a column appears twice: no one could say which is meant."""
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise ValueError(f"{name}: the column {twice} appears twice. Keep one of the two.")
+
+
+# ---------------------------------------------------------------- a document's text
+
+
+def text_of(doc: Record) -> str:
+    """Return the text that is embedded: title, line break, content.
+
+    >>> text_of({"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."})
+    'RAG\\nRetrieval comes first.'
+
+    Raises:
+        TypeError: title or content is not a text; an empty cell of a table counts as "".
+    """
+    return f"{one_line(doc, 'title')}\n{field_text(doc, 'content')}".strip()
+
+
+def one_line(doc: Record, field: str) -> str:
+    """Return a field as one line: a title with a line break could not be read back."""
+    return " ".join(field_text(doc, field).split())
+
+
+def field_text(doc: Record, field: str) -> str:
+    """Return a field that should be a text; "" where it is missing or an empty cell."""
+    value = doc.get(field)
+    if isinstance(value, str):
+        return value
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value):
+        return ""
+    raise TypeError(
+        f"{doc.get('doc_id')}: {field} must be a text, found {type(value).__name__} {value!r}. "
+        f"Make it a text: str(...)."
+    )
+
+
+# ---------------------------------------------------------------- LangChain's documents
+
+
+def _is_langchain(record: Any) -> bool:
+    return hasattr(record, "page_content") and hasattr(record, "metadata")
+
+
+def stored_id(document: "Document") -> str | None:
+    """Return the doc_id of a LangChain document: in its metadata, else its own id; None if it has none.
+
+    An id that LangChain made up is none: it is in no judgement, and another one after a rebuild.
+    """
+    doc_id = document.metadata.get("doc_id")
+    if doc_id is None and document.id is not None and not _RANDOM_ID.fullmatch(document.id):
+        doc_id = document.id
+    return doc_id if isinstance(doc_id, str) else None
+
+
+def read_document(document: "Document") -> dict[str, Any]:
+    """Return a LangChain document as ``{"doc_id", "title", "content"}``.
+
+    Raises:
+        ValueError: it has no doc_id.
+    """
+    doc_id = stored_id(document)
+    if doc_id is None:
+        fields = ", ".join(map(str, document.metadata)) or "none"
+        raise ValueError(
+            f"A document has no doc_id (metadata: {fields}; id: {document.id!r}). Give every document "
+            'metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
+        )
+
+    title = document.metadata.get("title") or ""
+    first_line, _, rest = document.page_content.partition("\n")
+    content = rest if title and first_line == title else document.page_content
+    return {"doc_id": doc_id, "title": title, "content": content}

@@ -1,0 +1,353 @@
+"""The door for all_qa: queries as dicts, and their judgements as flat arrays.
+
+A judgement is (row of the query, doc_id, grade); rows number the queries in the order of all_qa.
+"""
+
+import re
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
+
+import numpy as np
+import pandas as pd
+
+from rageval_kit.documents import Record, as_records, refuse_repeated_columns, want_fields
+from rageval_kit.messages import name_some, wrong_type
+
+AllQA: TypeAlias = Sequence[Record] | pd.DataFrame
+
+# A table of judgements calls its grades by one of these: the kit, PyTerrier, trec_eval, BEIR.
+_GRADES = ("relevance", "grade", "label", "rel", "score")
+
+
+def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
+    """Return the queries as a list of dicts, each with an id of its own.
+
+    Args:
+        all_qa: dicts; or a DataFrame with a row a query (``relevant_doc_ids`` in a cell) or a row a
+            judgement (``query_id, doc_id`` and, where graded, ``relevance``).
+        want: the fields that every query must have, as texts that are not empty.
+
+    >>> as_queries([{"query_id": "q01", "question": "Why?"}], want=["question"])
+    [{'query_id': 'q01', 'question': 'Why?'}]
+
+    Raises:
+        TypeError: all_qa is not a list of queries, or a field is not a text.
+        KeyError: a field is missing.
+        ValueError: a query_id appears twice, or a field is empty.
+    """
+    if _is_qrels(all_qa):
+        queries = _grouped_qrels(all_qa)
+    else:
+        queries = as_records(all_qa, "all_qa")
+    if not queries:
+        raise ValueError("all_qa is empty: there is no query to evaluate.")
+    if "query_id" not in queries[0] and "content" in queries[0]:
+        raise wrong_type("all_qa", "a list of queries", queries)
+
+    for position, qa in enumerate(queries, start=1):
+        where = f"all_qa, entry {position}"
+        want_fields(qa, ("query_id", *want), where)
+        for field in want:
+            _want_text(qa[field], field, where)
+    _index_of(queries)
+    return queries
+
+
+def _is_qrels(all_qa: AllQA) -> TypeGuard[pd.DataFrame]:
+    """Say whether it is a table with a row a judgement."""
+    return (
+        isinstance(all_qa, pd.DataFrame)
+        and "relevant_doc_ids" not in all_qa
+        and {"query_id", "doc_id"} <= set(all_qa)
+    )
+
+
+def _want_text(value: Any, field: str, where: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{where}: {field} must be a text, found {type(value).__name__} {value!r}. "
+            "validate_dataset(docs, all_qa) lists every such mistake."
+        )
+    if not value.strip():
+        raise ValueError(f"{where}: the {field} is empty. Fill it in, or take the query out.")
+
+
+def _index_of(queries: Sequence[Record]) -> pd.Index:
+    """Return the query_ids as an index, each once."""
+    query_ids = as_index([qa["query_id"] for qa in queries])
+    refuse_strange_ids(query_ids.to_numpy(), "query_id", "all_qa")
+    if not query_ids.is_unique:
+        twice = query_ids[query_ids.duplicated()].unique().tolist()
+        raise ValueError(
+            f"all_qa: a query_id appears twice: {name_some(twice)}. Give each query its own id."
+        )
+    return query_ids
+
+
+def _grouped_qrels(qrels: pd.DataFrame) -> list[Record]:
+    """Turn a row a judgement into a dict a query."""
+    judged = _read_qrels(qrels)
+    queries: list[dict[str, Any]] = [
+        {"query_id": query_id, "relevant_doc_ids": {}} for query_id in judged.query_ids
+    ]
+    for row, doc_id, grade in zip(judged.rows, judged.docs, judged.grades, strict=True):
+        queries[row]["relevant_doc_ids"][doc_id] = grade
+    for query, record in zip(queries, judged.queries, strict=False):
+        query["question"] = record["question"]
+    return list(queries)
+
+
+# ---------------------------------------------------------------- the judgements of a query
+
+
+class JudgementError(TypeError, ValueError):
+    """A judgement that cannot be read: where it stands, what is wrong, and the cure."""
+
+    def __init__(self, where: str, what: str, cure: str) -> None:
+        super().__init__(f"{where}: {what}. {cure}.")
+        self.where, self.what, self.cure = where, what, cure
+
+
+def relevant_grades(qa: Record) -> dict[Any, float]:
+    """Return the judged documents of one query with their grades; a plain list means grade 1.
+
+    >>> relevant_grades({"query_id": "q10", "relevant_doc_ids": ["doc_004", "doc_007"]})
+    {'doc_004': 1.0, 'doc_007': 1.0}
+
+    Raises:
+        KeyError: the query has no ``relevant_doc_ids``.
+        JudgementError: it is not a list or a dict, holds something else than ids, or a grade is
+            not a finite number.
+    """
+    where = f"{qa.get('query_id')}: relevant_doc_ids"
+    if "relevant_doc_ids" not in qa:
+        found = ", ".join(map(str, qa))
+        raise KeyError(
+            f"{where} is missing (found {found}). Give a list of doc_ids, [] if there is none."
+        )
+    relevant = qa["relevant_doc_ids"]
+    if isinstance(relevant, dict):
+        # Nearly every grade is an int; the full check of one takes ten times as long.
+        return {
+            doc_id: float(grade) if type(grade) is int else _as_grade(grade, where, doc_id)
+            for doc_id, grade in relevant.items()
+        }
+
+    if isinstance(relevant, np.ndarray):
+        relevant = relevant.tolist()
+    if not isinstance(relevant, (list, tuple, set, frozenset)):
+        found = f"must be a list or a dict, found {type(relevant).__name__} {relevant!r}"
+        raise JudgementError(where, found, f"Write {_list_meant(relevant)}")
+    if any(isinstance(doc_id, (list, tuple, set, dict, np.ndarray)) for doc_id in relevant):
+        found = f"holds a list within the list: {relevant!r}"
+        raise JudgementError(where, found, f"Write {_list_meant(str(relevant))}")
+    return dict.fromkeys(relevant, 1.0)
+
+
+def _list_meant(found: Any) -> str:
+    """Return the list that was probably meant, from what was found.
+
+    >>> _list_meant("['doc_002']"), _list_meant("doc_001, doc_004"), _list_meant(None)
+    ("['doc_002'], a list and not its text", "['doc_001', 'doc_004']", '[]')
+    """
+    if not isinstance(found, str):
+        return f"[{str(found)!r}]" if isinstance(found, Real) and found == found else "[]"
+    if found.lstrip().startswith(("[", "(", "{")):
+        ids = re.findall(r"[^\s,;'\"\[\](){}]+", found)
+        return f"{ids}, a list and not its text"
+    return str([part.strip() for part in re.split("[,;]", found) if part.strip()])
+
+
+def _as_grade(grade: Any, where: str, doc_id: Any) -> float:
+    if isinstance(grade, bool) or not isinstance(grade, Real) or not _is_grade(grade):
+        raise JudgementError(
+            f"{where}, {doc_id!r}",
+            f"the grade must be a finite number, found {str(grade)[:60]!r}",
+            "Write 1 for relevant, 0 for not",
+        )
+    return float(grade)
+
+
+def _is_grade(number: Any) -> bool:
+    return bool(-_LARGEST_GRADE < number < _LARGEST_GRADE)  # neither NaN nor infinite
+
+
+_LARGEST_GRADE = 1e300  # a sum of such gains is still a number
+
+
+def unanswerable(qa: Record) -> bool:
+    """Say whether all_qa knows that no document answers this query: its list of judgements is empty.
+
+    >>> unanswerable({"query_id": "q12", "relevant_doc_ids": []}), unanswerable({"query_id": "q1"})
+    (True, False)
+    """
+    return "relevant_doc_ids" in qa and not any(map(is_relevant, relevant_grades(qa).values()))
+
+
+def is_relevant(grade: Any) -> Any:
+    """Say whether a grade, or each of an array, means relevant: 0 and less is judged and is not."""
+    return grade > 0
+
+
+# ---------------------------------------------------------------- all judgements, flat
+
+
+class Judgements(NamedTuple):
+    """What all_qa says, a judgement an entry.
+
+    Attributes:
+        query_ids: the queries, in the order of all_qa.
+        rows, docs, grades: of each judgement, the row of its query, the doc_id and the grade.
+        queries: all_qa as dicts, where it came so; of a table of judgements only the questions.
+    """
+
+    query_ids: pd.Index
+    rows: np.ndarray
+    docs: np.ndarray
+    grades: np.ndarray
+    queries: Sequence[Record]
+
+    @property
+    def n_relevant(self) -> np.ndarray:
+        """How many relevant documents each query has in the whole corpus."""
+        return np.bincount(self.rows[is_relevant(self.grades)], minlength=len(self.query_ids))
+
+    @property
+    def questions(self) -> dict[Any, str]:
+        """The question of each query that has one."""
+        return {qa["query_id"]: qa["question"] for qa in self.queries if "question" in qa}
+
+
+def read_judgements(all_qa: AllQA) -> Judgements:
+    """Flatten all_qa, in its lecture form or as a table of judgements."""
+    if isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in all_qa:
+        return _read_qrels(all_qa)
+    queries = as_queries(all_qa)
+    grades = [relevant_grades(qa) for qa in queries]
+    docs = as_objects([doc_id for of_query in grades for doc_id in of_query])
+    refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
+    return Judgements(
+        query_ids=as_index([qa["query_id"] for qa in queries]),
+        rows=np.repeat(np.arange(len(queries)), [len(of_query) for of_query in grades]),
+        docs=docs,
+        grades=np.array([grade for of_query in grades for grade in of_query.values()], dtype=float),
+        queries=queries,
+    )
+
+
+def _read_qrels(qrels: pd.DataFrame) -> Judgements:
+    wanted = "all_qa as a table needs query_id and relevant_doc_ids, or query_id and doc_id"
+    want_columns(qrels, ("query_id", "doc_id"), "all_qa", wanted)
+    if qrels.empty:
+        raise ValueError("all_qa is an empty table: there is no judgement.")
+
+    rows, query_ids = pd.factorize(qrels["query_id"])
+    if (rows < 0).any():
+        raise ValueError(
+            "all_qa: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
+        )
+    docs = as_objects(qrels["doc_id"].to_numpy())
+    refuse_strange_ids(as_objects(query_ids), "query_id", "all_qa")
+    refuse_strange_ids(docs, "doc_id", "all_qa")
+
+    queries: list[Record] = []
+    if "question" in qrels:
+        asked = qrels[["query_id", "question"]].drop_duplicates("query_id")
+        queries = as_records(asked, "all_qa")
+    return Judgements(as_index(query_ids), rows, docs, _grades_of(qrels), queries)
+
+
+def _grades_of(qrels: pd.DataFrame) -> np.ndarray:
+    found = [column for column in _GRADES if column in qrels]
+    if len(found) > 1:
+        raise ValueError(
+            f"all_qa: which column holds the grades, {' or '.join(found)}? "
+            "Drop the others, or rename the right one to relevance."
+        )
+    return numbers(qrels, found[0], "all_qa") if found else np.ones(len(qrels))
+
+
+# ---------------------------------------------------------------- ids and columns
+
+
+def as_objects(values: Any) -> np.ndarray:
+    """Return values as an array of objects, whatever they are."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def as_index(ids: Any) -> pd.Index:
+    """Return query_ids as an index of objects: pandas' own type of text takes long to convert to."""
+    return pd.Index(as_objects(ids), dtype=object, name="query_id")
+
+
+def want_columns(table: pd.DataFrame, wanted: Sequence[str], name: str, why: str) -> None:
+    """Refuse a table that lacks a column, or holds one twice."""
+    refuse_repeated_columns(table, name)
+    if not set(wanted) <= set(table):
+        raise KeyError(f"{why}; found {', '.join(map(str, table)) or 'no column'}.")
+
+
+def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
+    """Return a column of finite numbers."""
+    dtype = table[column].dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise TypeError(
+            f"{name}: {column} must be numbers, found {dtype}. Convert it: pd.to_numeric(...)."
+        )
+    values = table[column].to_numpy(dtype=float, na_value=np.nan)
+    # A score may be infinite, and ranks first or last; a rank or a grade may not.
+    broken = np.isnan(values) if column == "score" else ~np.isfinite(values)
+    if broken.any():
+        where = int(np.flatnonzero(broken)[0])
+        found = "NaN" if np.isnan(values[where]) else values[where]
+        raise ValueError(
+            f"{name}, row {where}: {column} is {found}. Give it a number or take the row out."
+        )
+    return values
+
+
+def refuse_strange_ids(ids: np.ndarray, field: str, name: str) -> None:
+    """Refuse ids that are not all texts, or all integers."""
+    if kind_of_ids(ids) in ("text", "integer", "none"):
+        return
+    strange = next((value for value in ids if not isinstance(value, str)), ids[0])
+    raise TypeError(
+        f"{name}: every {field} must be a text, found {type(strange).__name__} {strange!r}. "
+        "Make ids texts on both sides; a table is read so with dtype=str."
+    )
+
+
+def kind_of_ids(ids: np.ndarray) -> str:
+    """Return what the ids are: text, integer, none (of an empty array), or pandas' word for another."""
+    inferred = pd.api.types.infer_dtype(ids, skipna=False)
+    return {"string": "text", "integer": "integer", "empty": "none"}.get(inferred, inferred)
+
+
+def refuse_other_types(
+    ours: np.ndarray, theirs: np.ndarray, in_all_qa: str, in_results: str
+) -> None:
+    """Refuse text ids on one side and integers on the other: nothing would ever match."""
+    kinds = {kind_of_ids(ours), kind_of_ids(theirs)} - {"none"}
+    if len(kinds) > 1:
+        raise TypeError(
+            f"{in_all_qa} of all_qa is {type(ours[0]).__name__} ({ours[0]!r}), {in_results} of results "
+            f"is {type(theirs[0]).__name__} ({theirs[0]!r}): nothing would match. "
+            "Make both texts: str(id), or astype(str) for a column."
+        )
+
+
+def refuse_confusable(ids: Sequence[Any], field: str) -> None:
+    """Refuse ids that look alike and differ in their Unicode form: they would never match."""
+    if kind_of_ids(as_objects(ids)) != "text" or "".join(ids).isascii():
+        return
+    import unicodedata
+
+    seen: dict[str, str] = {}
+    for value in ids:
+        twin = seen.setdefault(unicodedata.normalize("NFC", value), value)
+        if twin != value:
+            raise ValueError(
+                f"{field} {value!r} is written in two Unicode forms (NFC and NFD), which look alike "
+                'and never match. Bring all ids to one form: unicodedata.normalize("NFC", id).'
+            )

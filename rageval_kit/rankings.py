@@ -1,0 +1,502 @@
+"""The door for results: what a search returns, and its hits as flat arrays in ranked order.
+
+A hit is (row of the query, rank, doc_id); rows number the queries of all_qa in their order, ranks
+count from 0.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, pairwise
+from numbers import Real
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from rageval_kit.judgements import (
+    Judgements,
+    as_index,
+    as_objects,
+    numbers,
+    refuse_confusable,
+    refuse_other_types,
+    refuse_strange_ids,
+    want_columns,
+)
+from rageval_kit.messages import count, name_some, warn_user, wrong_type
+
+Hit: TypeAlias = dict[str, Any]
+ResultsLike: TypeAlias = Mapping[Any, Sequence[Mapping[str, Any]]] | pd.DataFrame
+
+_WANTED = "{query_id: [hit, ...]} or a DataFrame"
+_KNOWN = (
+    "k", "score_name", "lower_is_better", "index", "searched", "changed", "questions"
+)  # fmt: skip
+
+
+class Results(dict[Any, list[Hit]]):
+    """The hits of every query: ``{query_id: [{"doc_id", "title", "content", "score"}, ...]}``.
+
+    A dict of lists, best hit first, that also knows what was searched, and keeps that knowledge
+    through `to_frame`, `only`, ``copy`` and ``|``:
+
+    Attributes:
+        k: how many hits a query were asked for; 0 where it is not known.
+        score_name: what the scores are, e.g. "squared L2 distance"; None without scores.
+        lower_is_better: the scores' direction; None where it is not known.
+        index: the fingerprint of the index that was searched; None for a store that has none.
+        searched, cached: how many queries were searched now, and how many came from the cache.
+        changed: what changed since these queries were last cached, in words; "" if nothing did.
+        questions: the text that each query was searched with; empty where it is not known.
+    """
+
+    def __init__(
+        self,
+        hits: Mapping[Any, list[Hit]],
+        k: int = 0,
+        score_name: str | None = None,
+        lower_is_better: bool | None = None,
+        index: str | None = None,
+        searched: int = 0,
+        changed: str = "",
+        questions: Mapping[Any, str] | None = None,
+    ) -> None:
+        super().__init__(hits)
+        self.k = k
+        self.score_name = score_name
+        self.lower_is_better = lower_is_better
+        self.index = index
+        self.searched = searched
+        self.changed = changed
+        self.questions = _Shared(questions or {})
+
+    @property
+    def cached(self) -> int:
+        """How many queries came from the cache."""
+        return len(self) - self.searched
+
+    def __repr__(self) -> str:
+        direction = {True: ", lower is better", False: ", higher is better", None: ""}
+        score = f"score: {self.score_name}{direction[self.lower_is_better]}"
+        changed = f"; {self.changed}" if self.changed else ""
+        return (
+            f"Results of {count(len(self), 'query')}, k={self.k or 'unknown'}; "
+            f"{score if self.score_name else 'no scores'}; "
+            f"{self.searched} searched, {self.cached} from the cache{changed}"
+        )
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What is known of the search, by name."""
+        return {name: getattr(self, name) for name in _KNOWN}
+
+    def with_hits(self, hits: Mapping[Any, list[Hit]], k: int) -> "Results":
+        """Return other hits of the same search, such as folded ones."""
+        return Results(hits, **self.known | {"k": k})
+
+    def only(self, query_ids: Collection[Any]) -> "Results":
+        """Return the hits of these queries.
+
+        >>> Results({"q1": [{"doc_id": "A"}], "q2": []}, k=5).only(["q2"])
+        Results of 1 query, k=5; no scores; 0 searched, 1 from the cache
+
+        Raises:
+            KeyError: there are no results for one of them.
+        """
+        if isinstance(query_ids, str) or not isinstance(query_ids, Collection):
+            raise wrong_type("query_ids", 'a list such as ["q01", "q02"]', query_ids)
+        unknown = [query_id for query_id in query_ids if query_id not in self]
+        if unknown:
+            raise KeyError(f"results has no entry for {name_some(unknown)}. Search them first.")
+        return self._merged({query_id: self[query_id] for query_id in query_ids}, self)
+
+    def copy(self) -> "Results":
+        """Return a copy that knows the same."""
+        return self._merged(self, self)
+
+    def __or__(self, other: Mapping[Any, list[Hit]]) -> "Results":  # type: ignore[override]
+        return self._merged({**self, **other}, as_rankings(other))
+
+    def _merged(self, hits: Mapping[Any, list[Hit]], other: "Results") -> "Results":
+        """Return hits of two searches; known is what both agree on, and the shallower k."""
+        known: dict[str, Any] = {
+            name: value if other.known[name] == value else None
+            for name, value in self.known.items()
+        }
+        return Results(hits, **known | {
+            "k": min(self.k, other.k),
+            "searched": min(self.searched, len(hits)),
+            "changed": self.changed,
+            "questions": {**self.questions, **other.questions},
+        })  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row a hit: ``query_id, rank, doc_id, title, score``; rank counts from 1."""
+        rows = [
+            (query_id, rank, hit["doc_id"], hit.get("title", ""), hit.get("score", np.nan))
+            for query_id, hits in as_rankings(self).items()
+            for rank, hit in enumerate(hits, start=1)
+        ]
+        table = pd.DataFrame(rows, columns=["query_id", "rank", "doc_id", "title", "score"])
+        table.attrs = dict[Any, Any](self.known)
+        return table
+
+
+class _Shared(dict[Any, str]):
+    """Questions that are not copied again at each step of pandas, which copies attrs deeply."""
+
+    def __deepcopy__(self, memo: Any) -> "_Shared":
+        return self
+
+
+# ---------------------------------------------------------------- as lists of hits
+
+
+def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
+    """Return results in any form as the lecture's dict of lists, checked, best hit first.
+
+    Args:
+        results: ``{query_id: [hit, ...]}`` or a DataFrame, see `relevance_matrix`.
+        want: the fields that every hit must have beside its doc_id, as texts: ``("content",)``.
+
+    >>> as_rankings(pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["A", "B"], "rank": [2, 1]}))["q1"]
+    [{'doc_id': 'B'}, {'doc_id': 'A'}]
+
+    Raises:
+        TypeError: results has another form, or a ranking, a hit or a doc_id in it has.
+        ValueError: a score is not a number.
+        KeyError: a column or a wanted field is missing.
+    """
+    lists: dict[Any, list[Hit]]
+    if isinstance(results, pd.DataFrame):
+        lists = _as_lists(results)
+    elif isinstance(results, Mapping):
+        lists = {
+            query_id: list(_as_list(ranking, query_id)) for query_id, ranking in results.items()
+        }
+    else:
+        raise wrong_type("results", _WANTED, results)
+
+    refuse_strange_ids(as_objects(list(lists)), "query_id", "results")
+    for query_id, ranking in lists.items():
+        for rank, hit in enumerate(ranking, start=1):
+            _check_hit(hit, f"results, {query_id}, rank {rank}", want)
+    docs = [hit["doc_id"] for ranking in lists.values() for hit in ranking]
+    refuse_strange_ids(as_objects(docs), "doc_id", "results")
+    return Results(lists, **knowledge(results))
+
+
+def knowledge(results: ResultsLike) -> dict[str, Any]:
+    """Return what the results know of their search."""
+    if isinstance(results, Results):
+        return results.known
+    attrs: Any = results.attrs if isinstance(results, pd.DataFrame) else {}
+    return {name: attrs[name] for name in _KNOWN if name in attrs}
+
+
+def _as_list(ranking: Any, query_id: Any) -> Sequence[Any]:
+    if not isinstance(ranking, (list, tuple)):
+        raise TypeError(
+            f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], best '
+            f"first; found {type(ranking).__name__} {str(ranking)[:60]}. "
+            "Write [] for a query that found nothing."
+        )
+    return ranking
+
+
+def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
+    if not isinstance(hit, Mapping) or "doc_id" not in hit:
+        raise TypeError(
+            f"{where}: a hit must be a dict with a doc_id, "
+            f'such as {{"doc_id": "doc_001"}}; found {str(hit)[:60]}.'
+        )
+    score = hit.get("score")
+    if score is not None:
+        _check_score(score, where)
+    for field in want:
+        if not isinstance(hit.get(field), str):
+            raise KeyError(
+                f"{where}: the hit {hit['doc_id']} has no {field}. search_all(...) gives it."
+            )
+
+
+def _check_score(score: Any, where: str) -> None:
+    if isinstance(score, (bool, np.bool_)) or not isinstance(score, Real):
+        raise TypeError(
+            f"{where}: the score must be a number, found {score!r}. Look at the search."
+        )
+    if score != score:
+        raise ValueError(
+            f"{where}: the score is NaN, so the order means nothing. Look at the search."
+        )
+
+
+def _as_lists(table: pd.DataFrame) -> dict[Any, list[Hit]]:
+    want_columns(table, ("query_id", "doc_id"), "results", _WANTED_COLUMNS)
+    query_ids = as_index(pd.unique(table["query_id"]))
+    nothing = np.array([])
+    everyone = Judgements(query_ids, nothing.astype(int), as_objects([]), nothing, [])
+    rows, positions, _ = _ranked_positions(table, everyone, depth=None)
+
+    fields = [field for field in ("doc_id", "title", "content", "score") if field in table]
+    ranked = table[fields].iloc[positions]
+    if "score" in fields and ranked["score"].isna().all():
+        ranked = ranked.drop(columns="score")
+    lists: dict[Any, list[Hit]] = {query_id: [] for query_id in query_ids}
+    for row, hit in zip(rows, ranked.to_dict("records"), strict=True):
+        lists[query_ids[row]].append(hit)  # type: ignore[arg-type]
+    return lists
+
+
+# ---------------------------------------------------------------- the direction of scores
+
+
+def direction(results: Results) -> bool | None:
+    """Say whether a lower score is better: as the results know it, else told from their order.
+
+    None where neither tells: no scores, all equal, or some rankings rise and others fall.
+
+    >>> direction(Results({"q1": [{"doc_id": "A", "score": 0.2}, {"doc_id": "B", "score": 0.7}]}))
+    True
+    """
+    if results.lower_is_better is not None:
+        return results.lower_is_better
+    steps = [step for ranking in results.values() for step in score_steps(ranking)]
+    rises, falls = any(step > 0 for step in steps), any(step < 0 for step in steps)
+    return None if rises == falls else rises
+
+
+def score_steps(ranking: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return how the score changes from each hit to the next: 1 rises, -1 falls, 0 stays."""
+    scores = [hit["score"] for hit in ranking if hit.get("score") is not None]
+    return [float(later > earlier) - float(later < earlier) for earlier, later in pairwise(scores)]
+
+
+# ---------------------------------------------------------------- as flat arrays
+
+
+class Hits(NamedTuple):
+    """What the search found, a hit an entry.
+
+    Attributes:
+        rows, ranks, docs, scores: of each hit; a score is NaN where there is none.
+        searched: of each query, whether the results have an entry for it, if only an empty one.
+    """
+
+    rows: np.ndarray
+    ranks: np.ndarray
+    docs: np.ndarray
+    scores: np.ndarray
+    searched: np.ndarray
+
+    def keep(self, mask: np.ndarray) -> "Hits":
+        """Return the hits of the mask and close the gaps that the others leave."""
+        rows = self.rows[mask]
+        ranks = ranks_in_blocks(rows)
+        return Hits(rows, ranks, self.docs[mask], self.scores[mask], self.searched)
+
+
+def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hits:
+    """Flatten the first ``depth`` hits (None: all) of the judged queries, best first.
+
+    Queries without results are named in a warning, and so are results without a query.
+    """
+    if isinstance(results, pd.DataFrame):
+        return _read_table(results, judged, depth)
+    if not isinstance(results, Mapping):
+        raise wrong_type("results", _WANTED, results)
+    searched = _compare_queries(judged, as_objects(list(results)))
+    rankings = [
+        _as_list(results.get(query_id, []), query_id)[:depth] for query_id in judged.query_ids
+    ]
+
+    # All hits at once; where that fails, hit by hit to say which is wrong.
+    hits = list(chain.from_iterable(rankings))
+    try:
+        docs, scores = (
+            as_objects(list(map(itemgetter("doc_id"), hits))),
+            [h.get("score") for h in hits],
+        )
+        sound = set(map(type, scores)) <= _NUMBERS and not any(score != score for score in scores)
+    except (TypeError, KeyError, IndexError, AttributeError):
+        sound = False
+    if not sound:
+        as_rankings(dict(zip(judged.query_ids, rankings, strict=True)))
+    refuse_strange_ids(docs, "doc_id", "results")
+
+    rows = np.repeat(np.arange(len(rankings)), [len(ranking) for ranking in rankings])
+    return Hits(rows, ranks_in_blocks(rows), docs, np.array(scores, dtype=float), searched)
+
+
+_NUMBERS = {
+    float,
+    int,
+    type(None),
+    np.float32,
+    np.float64,
+}  # quick to see, unlike a class of numbers
+
+
+_WANTED_COLUMNS = "results as a table needs query_id, doc_id, and rank or score"
+
+
+def _read_table(table: pd.DataFrame, judged: Judgements, depth: int | None) -> Hits:
+    rows, positions, searched = _ranked_positions(table, judged, depth)
+    docs = as_objects(table["doc_id"].array.take(positions))
+    refuse_strange_ids(docs, "doc_id", "results")
+    scores = np.full(len(table), np.nan)
+    if "score" in table and pd.api.types.is_numeric_dtype(table["score"]):
+        scores = table["score"].to_numpy(dtype=float, na_value=np.nan)
+    return Hits(rows, ranks_in_blocks(rows), docs, scores[positions], searched)
+
+
+def _ranked_positions(
+    table: pd.DataFrame, judged: Judgements, depth: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each hit's row and position in the table, best first, and which queries have any."""
+    want_columns(table, ("query_id", "doc_id"), "results", _WANTED_COLUMNS)
+    if table.empty:
+        nothing = np.array([], dtype=np.intp)
+        return nothing, nothing, _compare_queries(judged, as_objects([]))
+
+    # Which queries there are: a hash a block of equal ids, not one a row.
+    key, by_score = _key(table)
+    queries = _plain(table["query_id"])
+    starts, lengths = _blocks(queries)
+    blocks, found = pd.factorize(queries.take(starts))
+    if (blocks < 0).any():
+        raise ValueError(
+            "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
+        )
+    found = as_objects(found)
+    searched = _compare_queries(judged, found)
+    codes = judged.query_ids.get_indexer(as_index(found))[blocks]  # -1: not in all_qa
+
+    # Where the rows are not yet in ranked order, sort them by query and key.
+    order = None
+    if len(found) < len(blocks) or not _rises_in_blocks(key, starts):
+        rows = np.repeat(codes, lengths)
+        known = np.flatnonzero(rows >= 0)
+        order = known[np.lexsort((key[known], rows[known]))]
+        if by_score:
+            _order_ties_by_doc_id(order, rows, key, table["doc_id"].array)
+        starts, lengths = _blocks(rows[order])
+        codes = rows[order][starts]
+    if not by_score:
+        ranks = key if order is None else key[order]
+        _refuse_gaps(ranks, starts, lengths, codes, judged.query_ids)
+
+    # Cut each ranking at the depth, before a document id is touched.
+    ours = codes >= 0
+    codes, starts, lengths = codes[ours], starts[ours], lengths[ours]
+    if depth is not None:
+        lengths = np.minimum(lengths, depth)
+    rows = np.repeat(codes, lengths)
+    positions = np.repeat(starts, lengths) + ranks_in_blocks(rows)
+    return rows, positions if order is None else order[positions], searched
+
+
+def _plain(column: pd.Series) -> Any:
+    """Return the column's values in the form that is quickest to compare: Python's objects."""
+    values = column.array
+    is_arrow = "pyarrow" in str(getattr(column.dtype, "storage", column.dtype))
+    return values if is_arrow else np.asarray(values, dtype=object)
+
+
+def _key(table: pd.DataFrame) -> tuple[np.ndarray, bool]:
+    """Return what the ranking rises by, and whether that is the score, which may be equal."""
+    if "rank" in table:
+        return numbers(table, "rank", "results"), False
+    if "score" not in table:
+        raise KeyError(
+            "results has neither rank nor score: without one of them the table has no order."
+        )
+    if table.attrs.get("lower_is_better"):
+        raise ValueError(
+            "results: the scores are distances (lower is better) and would be read as similarities. "
+            "Keep the column rank of results.to_frame(), which holds the order; if you turned the "
+            "scores round, clear table.attrs."
+        )
+    return -numbers(table, "score", "results"), True
+
+
+def _blocks(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each run of equal neighbours starts, and how long it is."""
+    if len(values) == 0:
+        return np.array([], dtype=np.intp), np.array([], dtype=np.intp)
+    changes = values[1:] != values[:-1]
+    if not isinstance(changes, np.ndarray):  # Arrow's: a missing value differs from its neighbours
+        changes = changes.to_numpy(dtype=bool, na_value=True)
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    return starts, np.diff(starts, append=len(values))
+
+
+def ranks_in_blocks(rows: np.ndarray) -> np.ndarray:
+    """Return 0, 1, 2, ... within each run of equal rows.
+
+    >>> ranks_in_blocks(np.array([0, 0, 0, 3, 3]))
+    array([0, 1, 2, 0, 1])
+    """
+    starts, lengths = _blocks(rows)
+    return np.arange(len(rows)) - np.repeat(starts, lengths)
+
+
+def _rises_in_blocks(key: np.ndarray, starts: np.ndarray) -> bool:
+    rises = key[1:] > key[:-1]
+    rises[starts[1:] - 1] = True  # from the end of one block to the start of the next anything goes
+    return bool(rises.all())
+
+
+def _order_ties_by_doc_id(order: np.ndarray, rows: np.ndarray, key: np.ndarray, docs: Any) -> None:
+    """Order equal scores by doc_id, descending (trec_eval's rule), in place."""
+    rows, key = rows[order], key[order]
+    same = (rows[1:] == rows[:-1]) & (key[1:] == key[:-1])
+    group = np.concatenate([[0], np.cumsum(~same)])
+    tied = np.flatnonzero(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
+    by_text, _ = pd.factorize(as_objects(docs.take(order[tied])).astype(str), sort=True)
+    order[tied] = order[tied][np.lexsort((-by_text, group[tied]))]
+
+
+def _refuse_gaps(
+    ranks: np.ndarray, starts: np.ndarray, lengths: np.ndarray, codes: np.ndarray, ids: pd.Index
+) -> None:
+    """Refuse ranks that are not 1, 2, 3, ...: a gap closed in silence would raise the scores."""
+    within = np.arange(len(ranks)) - np.repeat(starts, lengths)
+    broken = (ranks != within + np.repeat(ranks[starts] == 1, lengths)) & np.repeat(
+        codes >= 0, lengths
+    )
+    if not broken.any():
+        return
+    at = int(np.flatnonzero(broken)[0])
+    block = int(np.searchsorted(starts, at, side="right")) - 1
+    its_ranks = ranks[starts[block] : starts[block] + lengths[block]]
+    what = "a rank appears twice" if len(set(its_ranks)) < len(its_ranks) else "ranks have gaps"
+    raise ValueError(
+        f"results, {ids[codes[block]]}: {what} ({name_some([f'{rank:g}' for rank in its_ranks])}). "
+        "Ranks count 1, 2, 3, ...; after rows were filtered out, number them again, or drop the column "
+        "rank and keep a score that is higher when better."
+    )
+
+
+# ---------------------------------------------------------------- results against all_qa
+
+
+def _compare_queries(judged: Judgements, found: np.ndarray) -> np.ndarray:
+    """Return which queries of all_qa have results; name those that have none, and strangers."""
+    refuse_strange_ids(found, "query_id", "results")
+    refuse_other_types(judged.query_ids.to_numpy(), found, "query_id", "query_id")
+    refuse_confusable([*judged.query_ids, *found], "query_id")
+    searched = as_index(found).get_indexer(judged.query_ids) >= 0
+    missing = ~searched & (judged.n_relevant > 0)  # the others have no score to lose
+    if missing.any():
+        names = name_some(judged.query_ids[missing].tolist())
+        warn_user(
+            f"no results for {count(int(missing.sum()), 'query')} of all_qa, which score 0: {names}."
+        )
+    unknown = found[judged.query_ids.get_indexer(as_index(found)) < 0].tolist()
+    if unknown:
+        warn_user(
+            f"results of {count(len(unknown), 'query')} not in all_qa are left out: "
+            f"{name_some(unknown)}."
+        )
+    return searched
