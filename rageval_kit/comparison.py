@@ -85,7 +85,7 @@ def compare(
         ValueError: fewer than two runs, runs of other queries or another depth, no such baseline.
         TypeError: runs is not a dict from names to results.
     """
-    names = _names(runs, at_least=2)
+    names = _names(runs)
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(map(str, names))}.")
@@ -95,7 +95,8 @@ def compare(
     # One matrix a run gives the value of every query and metric: (queries, runs, metrics).
     matrices = _matrices(runs, read_judgements(all_qa), columns, policies)
     values = np.stack([values_of(columns, matrix) for matrix in matrices.values()], axis=1)
-    rows = compare_values(values, names, names.index(baseline), columns, resamples, rng)
+    labels = [column.label_of_mean for column in columns]
+    rows = compare_values(values, names, names.index(baseline), labels, resamples, rng)
     table = pd.DataFrame(rows).set_index(["metric", "run"])
 
     # Every comparison of the table counts as one more chance to be wrong.
@@ -120,18 +121,18 @@ def compare(
     return table
 
 
-def _names(runs: Runs, at_least: int) -> list[str]:
-    wanted = f'at least {at_least} runs, such as {{"old": results, "new": other}}'
+def _names(runs: Runs) -> list[str]:
+    wanted = 'a dict of at least two runs, such as {"old": results, "new": other}'
     if not isinstance(runs, Mapping) or _are_hits(runs):
         raise wrong_type("runs", wanted, runs)
-    if len(runs) < at_least:
+    if len(runs) < 2:
         raise ValueError(f"runs must be {wanted}; found {count(len(runs), 'run')}.")
     return list(runs)
 
 
 def _are_hits(runs: Mapping[Any, Any]) -> bool:
     """Say whether these are the results of one run, and not runs by name."""
-    return any(isinstance(value, (list, tuple)) for value in runs.values())
+    return bool(runs) and all(isinstance(value, (list, tuple)) for value in runs.values())
 
 
 def _shallowest(runs: Runs) -> int:
@@ -183,7 +184,7 @@ def compare_values(
     values: np.ndarray,
     names: Sequence[str],
     base: int,
-    columns: Sequence[Column],
+    labels: Sequence[str],
     resamples: int,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
@@ -193,7 +194,7 @@ def compare_values(
         values: the value of every query: (queries, runs, metrics), NaN where it has none.
         names: of the runs.
         base: the position of the baseline among them.
-        columns: the metrics.
+        labels: of the metrics.
         resamples, rng: see `resampled_means` and `randomization_p`.
     """
     rows: dict[int, list[dict[str, Any]]] = {}
@@ -201,12 +202,12 @@ def compare_values(
 
     # Metrics with a value for the same queries share their resamples, which take most of the time.
     for pattern in dict.fromkeys(map(tuple, missing.T.tolist())):
-        alike = [m for m in range(len(columns)) if tuple(missing[:, m].tolist()) == pattern]
+        alike = [m for m in range(len(labels)) if tuple(missing[:, m].tolist()) == pattern]
         of_queries = values[~np.array(pattern)][:, :, alike]
         n, n_runs, n_metrics = of_queries.shape
         if n < 2:
             raise ValueError(
-                f"{columns[alike[0]].label}: {count(n, 'query')} with a value; "
+                f"{labels[alike[0]]}: {count(n, 'query')} with a value; "
                 "at least two are needed to compare."
             )
 
@@ -222,13 +223,13 @@ def compare_values(
         for place, metric in enumerate(alike):
             rows[metric] = []
             for run, name in enumerate(names):
-                head = {"metric": columns[metric].label_of_mean, "run": name}
+                head = {"metric": labels[metric], "run": name}
                 row = _mean_row(of_queries[:, run, place], limits[:, 0, run, place])
                 if run != base:
                     change, interval = changes[:, run, place], limits[:, 1, run, place]
                     row |= _change_row(change, interval, p[run, place])
                 rows[metric].append(head | row)
-    return [row for metric in range(len(columns)) for row in rows[metric]]
+    return [row for metric in range(len(labels)) for row in rows[metric]]
 
 
 def _mean_row(values: np.ndarray, limits: np.ndarray) -> dict[str, Any]:
@@ -352,14 +353,16 @@ def differences(
     query_id
     q1               1.0             A*
     """
-    names = _names(runs, at_least=2)
-    columns = as_columns([metric], _shallowest(runs) if k is None else k)
-    if len(names) != 2 or len(columns) != 1:
+    if isinstance(runs, Mapping) and len(runs) != 2:
         raise ValueError(
-            f"differences shows two runs and one metric at one k, found {count(len(names), 'run')} "
-            f"and {count(len(columns), 'metric')}: choose among those compared."
+            f"differences needs exactly two runs, found {len(runs)}: choose two of those compared."
         )
-    old, new = names
+    old, new = _names(runs)
+    columns = as_columns([metric], _shallowest(runs) if k is None else k)
+    if len(columns) != 1:
+        raise ValueError(
+            f"differences shows one metric at one k, found {len(columns)}: choose one."
+        )
     judged = read_judgements(all_qa)
     matrices = _matrices(runs, judged, columns, policies)
 

@@ -112,11 +112,14 @@ def order_findings(
         cure = "Order all rankings alike: best first"
         yield Finding("error", "order", name_some(fewer), what, cure)
     if lower_is_better and falling:
-        what = "the scores are distances (lower is better) and fall: the worst hits come first"
+        what = f"the scores are distances (lower is better) and fall {_WORST_FIRST}"
         yield Finding("error", "order", name_some(falling), what, "Order distances rising")
     if lower_is_better is False and rising:
-        what = "the scores are similarities (higher is better) and rise: the worst hits come first"
+        what = f"the scores are similarities (higher is better) and rise {_WORST_FIRST}"
         yield Finding("error", "order", name_some(rising), what, "Order similarities falling")
+
+
+_WORST_FIRST = "along the ranking: the worst come first"
 
 
 def same_ranking(found: Hits, query_ids: pd.Index) -> Iterator[Finding]:

@@ -317,33 +317,52 @@ METRICS = {
 THE_FIVE = ("HitRate", "RR", "nDCG", "Precision", "Recall")
 
 
-def find_metric(name: str) -> tuple[Metric, dict[str, float]]:
-    """Return the metric of a name without its cutoff, and the parameters that the name gives.
+class Named(NamedTuple):
+    """What the written name of a metric says."""
 
-    >>> metric, parameters = find_metric("RBP(p=0.5)")
-    >>> metric.name, parameters
-    ('RBP', {'p': 0.5})
+    metric: Metric
+    parameters: dict[str, float]
+    cutoff: str
+
+
+def find_metric(written: str) -> Named:
+    """Take the written name of a metric apart.
+
+    >>> named = find_metric("RBP(p=0.5)@10")
+    >>> named.metric.name, named.parameters, named.cutoff
+    ('RBP', {'p': 0.5}, '10')
 
     Raises:
-        ValueError: no metric is called so, or it has no such parameter.
+        ValueError: no metric is called so, or it has no such parameter or cutoff.
     """
-    bare, _, given = name.partition("(")
-    found = next((m for m in METRICS.values() if bare in (m.name, m.mean)), None)
-    if found is None:
-        raise _unknown(name)
-    parameters = dict(found.parameters)
+    name, at, cutoff = written.partition("@")
+    name, _, given = name.partition("(")
+    metric = next((m for m in METRICS.values() if name in (m.name, m.mean)), None)
+    if metric is None:
+        raise _unknown(written, name, at + cutoff)
+    if at and not metric.has_cutoff:
+        raise ValueError(
+            f"{written!r}: {name} has no cutoff, its rank is the number of relevant documents."
+        )
+    if at and not (cutoff.isascii() and cutoff.isdecimal()):
+        raise ValueError(f"{written!r}: a positive integer must stand behind the @, as in nDCG@10.")
+
+    parameters = dict(metric.parameters)
     for part in given.removesuffix(")").split(",") if given else ():
         key, _, value = part.partition("=")
-        if key not in parameters or not re.fullmatch(r"0?\.\d+", value) or not 0 < float(value) < 1:
-            wanted = ", ".join(f"{key} between 0 and 1" for key in parameters) or "no parameter"
-            raise ValueError(f"{name!r}: {found.name} takes {wanted}, as in RBP(p=0.8).")
+        if key not in parameters or not re.fullmatch(r"0?\.\d+", value) or float(value) == 0:
+            takes = ", ".join(f"{key} between 0 and 1" for key in parameters) or "no parameter"
+            raise ValueError(f"{written!r}: {name} takes {takes}; write RBP(p=0.8).")
         parameters[key] = float(value)
-    return found, parameters
+    return Named(metric, parameters, cutoff)
 
 
-def _unknown(name: str) -> ValueError:
-    known = {alias: m.name for m in METRICS.values() for alias in (m.name.lower(), *m.aliases)}
-    known |= {m.mean.lower(): m.name for m in METRICS.values() if m.mean}
+def _unknown(written: str, name: str, at_cutoff: str) -> ValueError:
+    known = {
+        alias.lower(): metric.name
+        for metric in METRICS.values()
+        for alias in (metric.name, metric.mean, *metric.aliases)
+    }
     near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    hint = f" Did you mean {known[near[0]]}?" if near else ""
-    return ValueError(f"No metric is called {name!r}.{hint} There are: {', '.join(METRICS)}.")
+    hint = f" Did you mean {known[near[0]]}{at_cutoff}?" if near else ""
+    return ValueError(f"No metric is called {written!r}.{hint} There are: {', '.join(METRICS)}.")

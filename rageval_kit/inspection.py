@@ -3,15 +3,23 @@
 import warnings
 from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import Docs, as_docs
+from rageval_kit.documents import Docs, as_records, want_fields
 from rageval_kit.findings import Finding, Report, order_findings, same_ranking
 from rageval_kit.formulas import METRICS
 from rageval_kit.invariants import metric_called, score_findings
-from rageval_kit.judgements import AllQA, Judgements, is_relevant, read_judgements
+from rageval_kit.judgements import (
+    AllQA,
+    Judgements,
+    as_objects,
+    is_relevant,
+    read_judgements,
+    refuse_strange_ids,
+)
 from rageval_kit.messages import count, name_some, wrong_type
 from rageval_kit.metrics import as_columns, summarise
 from rageval_kit.rankings import Results, ResultsLike, as_rankings
@@ -88,7 +96,7 @@ def _questions(judged: Judgements, rankings: Results) -> Iterator[Finding]:
 
 
 def _corpus(judged: Judgements, rankings: Results, depth: int, docs: Docs) -> Iterator[Finding]:
-    corpus = {doc["doc_id"] for doc in as_docs(docs)}
+    corpus = _ids_of(docs)
 
     # Labels: a relevant document that is not there can never be found.
     relevant = is_relevant(judged.grades)
@@ -118,6 +126,16 @@ def _corpus(judged: Judgements, rankings: Results, depth: int, docs: Docs) -> It
         what = f"k={depth} is above the corpus size {len(corpus):,}"
         cure = "Choose a smaller k: the last ranks can only be empty"
         yield Finding("warning", "large k", "results", what, cure)
+
+
+def _ids_of(docs: Docs) -> set[Any]:
+    """Return the doc_ids; integers pass here, as they do in the metrics."""
+    records = as_records(docs, "docs")
+    for position, doc in enumerate(records, start=1):
+        want_fields(doc, ("doc_id",), f"docs, entry {position}")
+    ids = as_objects([doc["doc_id"] for doc in records])
+    refuse_strange_ids(ids, "doc_id", "docs")
+    return set(ids)
 
 
 def _scores(matrix: Relevance) -> Iterator[Finding]:

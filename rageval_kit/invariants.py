@@ -29,7 +29,10 @@ def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
     for k, hit in table.get("HitRate", {}).items():
         rr = table.get("MRR", {}).get(k, 0.0)
         if rr > hit + _ROUNDING:
-            what = f"MRR {rr:.4g} is above HitRate {hit:.4g}, and 1 / rank is at most 1"
+            what = (
+                f"MRR {rr:.4g} is above HitRate {hit:.4g}, "
+                "and 1 / rank is at most 1 where something was found"
+            )
             cure = "Average both over the same queries"
             yield Finding("error", "MRR above HitRate", f"k={k}", what, cure)
 
@@ -37,8 +40,11 @@ def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
 def _outside(name: str, values: dict[int, float]) -> Iterator[Finding]:
     for k, value in values.items():
         if not -_ROUNDING <= value <= 1 + _ROUNDING:
-            cure = "Look for repeated documents, or a denominator that forgets relevant documents"
-            yield Finding("error", "range", f"{name}@{k}", f"{value:.4g} is outside 0..1", cure)
+            what = f"{value:.4g} is outside 0..1"
+            yield Finding("error", "range", f"{name}@{k}", what, _TOO_LARGE)
+
+
+_TOO_LARGE = "Look for repeated documents, or for a denominator that forgets relevant documents"
 
 
 def _falling(name: str, values: dict[int, float]) -> Iterator[Finding]:
@@ -54,7 +60,7 @@ def _falling(name: str, values: dict[int, float]) -> Iterator[Finding]:
 def metric_called(name: str) -> Metric | None:
     """Return the metric whose means stand in a row of this name; None for one of the user's."""
     try:
-        return find_metric(name)[0]
+        return find_metric(name).metric
     except ValueError:
         return None
 

@@ -328,13 +328,17 @@ def refuse_other_types(
     ours: np.ndarray, theirs: np.ndarray, in_all_qa: str, in_results: str
 ) -> None:
     """Refuse text ids on one side and integers on the other: nothing would ever match."""
-    kinds = {kind_of_ids(ours), kind_of_ids(theirs)} - {"none"}
-    if len(kinds) > 1:
+    kinds = kind_of_ids(ours), kind_of_ids(theirs)
+    if "none" not in kinds and kinds[0] != kinds[1]:
         raise TypeError(
-            f"{in_all_qa} of all_qa is {type(ours[0]).__name__} ({ours[0]!r}), {in_results} of results "
-            f"is {type(theirs[0]).__name__} ({theirs[0]!r}): nothing would match. "
+            f"{in_all_qa} of all_qa is {_shown(ours[0])}, {in_results} of results is "
+            f"{_shown(theirs[0])}: nothing would match. "
             "Make both texts: str(id), or astype(str) for a column."
         )
+
+
+def _shown(value: Any) -> str:
+    return f"str ({value!r})" if isinstance(value, str) else f"int ({value})"
 
 
 def refuse_confusable(ids: Sequence[Any], field: str) -> None:

@@ -301,8 +301,12 @@ def as_columns(metrics: Metrics, ks: Cutoffs) -> list[Column]:
     columns = list(dict.fromkeys(named))
     if not columns:
         raise ValueError('metrics is empty: name at least one, such as ["nDCG@10"].')
-    if len({column.label for column in columns}) < len(columns):
-        raise ValueError("Two different metrics have one name: give your function its own.")
+    labels = [column.label for column in columns]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"Two different metrics are called {twice}: give your function a name of its own."
+        )
     return columns
 
 
@@ -317,27 +321,15 @@ def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
     if not isinstance(metric, str):
         raise TypeError(f'A metric is a name such as "nDCG@10" or a function, found {metric!r}.')
 
-    # A name is a metric, its parameters where it has any, and a cutoff where one stands behind it.
-    name, at, cutoff = metric.partition("@")
-    known, parameters = find_metric(name)
-    if at and not (cutoff.isascii() and cutoff.isdecimal()):
-        raise ValueError(f"{metric!r}: a positive integer must stand behind the @, as in nDCG@10.")
-    if not known.has_cutoff:
-        if at:
-            raise ValueError(
-                f"{metric!r}: {name} has no cutoff, its rank is the number of relevant documents."
-            )
-        return [Column(known, "R")]
-    its_own = [as_cutoff(int(cutoff[:20]), metric)] if at else cutoffs
-    return [Column(known, k, tuple(parameters.items())) for k in its_own]
+    named = find_metric(metric)
+    if not named.metric.has_cutoff:
+        return [Column(named.metric, "R")]
+    its_own = [as_cutoff(int(named.cutoff[:20]), metric)] if named.cutoff else cutoffs
+    return [Column(named.metric, k, tuple(named.parameters.items())) for k in its_own]
 
 
 def _cutoffs(ks: Cutoffs) -> list[int]:
-    several = ks if isinstance(ks, Iterable) and not isinstance(ks, (str, bytes)) else [ks]
-    if np.ndim(several) != 1:
-        raise ValueError(
-            f"ks must be an integer or a list of them, such as (1, 3, 5), found {ks!r}."
-        )
+    several = list(ks) if isinstance(ks, Iterable) and not isinstance(ks, (str, bytes)) else [ks]
     cutoffs = list(dict.fromkeys(as_cutoff(k) for k in several))
     if not cutoffs:
         raise ValueError("ks is empty: give at least one cutoff, such as ks=(1, 3, 5).")

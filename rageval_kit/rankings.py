@@ -221,14 +221,12 @@ def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
 
 
 def _check_score(score: Any, where: str) -> None:
-    if isinstance(score, (bool, np.bool_)) or not isinstance(score, Real):
-        raise TypeError(
-            f"{where}: the score must be a number, found {score!r}. Look at the search."
-        )
-    if score != score:
+    if score is pd.NA or score != score:
         raise ValueError(
             f"{where}: the score is NaN, so the order means nothing. Look at the search."
         )
+    if isinstance(score, (bool, np.bool_)) or not isinstance(score, Real):
+        raise TypeError(f"{where}: the score must be a number, found {score!r}. Convert it.")
 
 
 def _as_lists(table: pd.DataFrame) -> dict[Any, list[Hit]]:
@@ -361,13 +359,13 @@ def _ranked_positions(
 
     # Which queries there are: a hash a block of equal ids, not one a row.
     key, by_score = _key(table)
-    queries = _plain(table["query_id"])
-    starts, lengths = _blocks(queries)
-    blocks, found = pd.factorize(queries.take(starts))
-    if (blocks < 0).any():
+    if table["query_id"].hasnans:
         raise ValueError(
             "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
         )
+    queries = _plain(table["query_id"])
+    starts, lengths = _blocks(queries)
+    blocks, found = pd.factorize(queries.take(starts))
     found = as_objects(found)
     searched = _compare_queries(judged, found)
     codes = judged.query_ids.get_indexer(as_index(found))[blocks]  # -1: not in all_qa

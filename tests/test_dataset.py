@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from rageval_kit.records import as_records, relevant_grades
 
 from rageval_kit import (
     build_vectorstore,
@@ -16,7 +17,6 @@ from rageval_kit import (
     search_all,
     validate_dataset,
 )
-from rageval_kit.records import as_records, relevant_grades
 
 DOCS = [
     {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},

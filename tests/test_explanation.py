@@ -308,14 +308,14 @@ REPEATED = {"q1": hits("A", "A", "C")}
 
 
 def test_a_repeat_is_refused_by_default():
-    with pytest.raises(ValueError, match="stands twice in the ranking"):
+    with pytest.raises(ValueError, match="appears twice in the ranking"):
         explain([query(["A", "C"])], REPEATED, "q1")
 
 
 def test_a_repeat_that_counts_in_every_slot_is_explained():
     lines = explain([query(["A", "C"])], REPEATED, "q1", "Recall", duplicates="position").lines
     assert (
-        'a document stands more than once: with duplicates="position" each of its slots counts'
+        'a document appears more than once: with duplicates="position" each of its slots counts'
         in lines
     )
     assert lines[-1].endswith("= 3 / 2 = 1.5")
@@ -362,12 +362,14 @@ def test_an_unknown_metric_is_refused_with_a_suggestion():
         explain(ALL_QA, RESULTS, "q1", "ndcg@3")
 
 
-def test_a_function_of_the_users_own_has_no_arithmetic():
+def test_a_function_of_the_users_own_is_explained_by_what_it_returned():
     def own_metric(m):
-        return m.gains, 1.0
+        return m.hits.cumsum(axis=1), 4.0 * len(m.query_ids)
 
-    with pytest.raises(ValueError, match="own_metric is a function of yours"):
-        explain(ALL_QA, RESULTS, "q1", own_metric)
+    shown = explain(ALL_QA, RESULTS, "q1", own_metric, k=3)
+    n = len(ALL_QA)
+    assert shown.value == per_query(ALL_QA, RESULTS, 3, [own_metric]).loc["q1"].item()
+    assert f"numerator / denominator = {shown.value * 4 * n:g} / {4 * n}" in shown.lines[-1]
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True])

@@ -433,12 +433,12 @@ def test_policies_reject_a_k_that_is_not_a_positive_integer(k):
 
 
 def test_policies_reject_the_same_query_id_twice():
-    with pytest.raises(ValueError, match=r"same query_id twice: q1\b"):
+    with pytest.raises(ValueError, match=r"query_id appears twice: q1\b"):
         per_query([*POLICY_QA, query(["D9"], "q1")], POLICY_RESULTS)
 
 
 def test_policies_reject_the_same_document_twice_in_one_ranking():
-    with pytest.raises(ValueError, match="q2: the document 'D4' stands twice"):
+    with pytest.raises(ValueError, match="q2: the document 'D4' appears twice"):
         per_query(POLICY_QA, POLICY_RESULTS | {"q2": hits("D4", "D8", "D4")})
 
 

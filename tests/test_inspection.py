@@ -13,7 +13,9 @@ from rageval_kit import (
     check_results,
     check_scores,
     evaluate,
+    hit_rate,
     load_dataset,
+    mrr,
     per_query,
     search_all,
 )
@@ -178,7 +180,7 @@ def test_distances_that_fall_are_explained():
 
 
 def test_scores_that_do_neither_are_an_error():
-    mixed = CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))}
+    mixed = CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1), ("E", 0.1))}
     assert ("error", "order", "q2") in findings(mixed)
 
 
@@ -544,8 +546,8 @@ def test_evaluate_warns_of_a_cutoff_below_which_nothing_was_searched():
 @pytest.mark.parametrize(
     ("results", "said"),
     [
-        (Results(RISING, k=2, lower_is_better=False), "q1, q2: the scores are similarities"),
-        (Results(CLEAN, k=2, lower_is_better=True), "q1, q2: the scores are distances"),
+        (Results(RISING, k=3, lower_is_better=False), "q1, q2: the scores are similarities"),
+        (Results(CLEAN, k=3, lower_is_better=True), "q1, q2: the scores are distances"),
         (
             CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))},
             "q2: the scores neither fall nor rise",
@@ -562,7 +564,7 @@ def test_evaluate_warns_of_a_cutoff_below_which_nothing_was_searched():
     ],
 )
 def test_evaluate_warns(results, said):
-    (message,) = caught(lambda: evaluate(ALL_QA, results, ks=(1, 2)))
+    (message,) = caught(lambda: evaluate(ALL_QA, results, ks=(1, 3)))
     assert said in message
     assert message.endswith("check_results(all_qa, results, docs) looks for more.")
 
@@ -586,8 +588,11 @@ def test_evaluate_leaves_what_needs_docs_or_judgement_to_check_results(results):
     assert caught(lambda: evaluate(GRADED, results)) == []
 
 
-def test_per_query_does_not_warn_of_the_order():
-    assert caught(lambda: per_query(ALL_QA, Results(CLEAN, k=2, lower_is_better=True))) == []
+@pytest.mark.parametrize("function", [hit_rate, mrr, per_query, evaluate])
+def test_every_metric_warns_of_scores_against_their_order(function):
+    run = Results(CLEAN, k=2, lower_is_better=True)
+    (message,) = caught(lambda: function(ALL_QA, run, ks=2))
+    assert "the worst come first" in message
 
 
 def test_counting_every_slot_is_not_said_to_be_impossible():
@@ -628,10 +633,9 @@ def test_evaluate_takes_scores_that_were_turned_round():
 
 
 def test_the_table_of_results_says_what_its_scores_mean():
-    assert Results(RISING, k=2, lower_is_better=True, index="abc").to_frame().attrs == {
-        "lower_is_better": True,
-        "index": "abc",
-    }
+    known = {"lower_is_better": True, "index": "abc", "k": 2, "score_name": "distance"}
+    attrs = Results(RISING, **known).to_frame().attrs
+    assert {name: attrs[name] for name in known} == known
 
 
 @pytest.mark.parametrize(

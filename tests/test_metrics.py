@@ -457,7 +457,7 @@ def test_ideal_is_cut_at_k():
 
 @every
 def test_a_document_returned_three_times_is_refused(function):
-    with pytest.raises(ValueError, match="'A' stands twice in the ranking"):
+    with pytest.raises(ValueError, match="'A' appears twice in the ranking"):
         function([query(["A"])], {"q": hits("A", "A", "A")}, ks=3)
 
 

@@ -165,12 +165,12 @@ def test_a_k_that_is_not_a_positive_integer_is_rejected(function, k):
 
 
 def test_the_same_query_id_twice_is_rejected():
-    with pytest.raises(ValueError, match="same query_id twice: q1"):
+    with pytest.raises(ValueError, match="query_id appears twice: q1"):
         evaluate([*ALL_QA, query(["D9"], "q1")], RESULTS)
 
 
 def test_the_same_document_twice_in_a_ranking_is_rejected():
-    with pytest.raises(ValueError, match="q2: the document 'D4' stands twice"):
+    with pytest.raises(ValueError, match="q2: the document 'D4' appears twice"):
         evaluate(ALL_QA, RESULTS | {"q2": hits("D4", "D8", "D4")})
 
 
@@ -465,9 +465,7 @@ def test_a_name_like_no_other_is_refused_with_all_names():
         per_query(ALL_QA, RESULTS, metrics=["xyz"])
 
 
-@pytest.mark.parametrize(
-    "name", ["nDCG@", "nDCG@x", "nDCG@-1", "nDCG@1.5", "nDCG@0", "MRR@", "R-precision@x"]
-)
+@pytest.mark.parametrize("name", ["nDCG@", "nDCG@x", "nDCG@-1", "nDCG@1.5", "nDCG@0", "MRR@"])
 def test_a_cutoff_that_is_not_a_positive_integer_is_refused(name):
     with pytest.raises(ValueError, match=f"{name}.* positive integer"):
         per_query(ALL_QA, RESULTS, metrics=[name])
@@ -480,7 +478,7 @@ def test_a_cutoff_for_r_precision_is_refused():
 
 @pytest.mark.parametrize("metrics", ["nDCG@10", [], (), None], ids=repr)
 def test_metrics_must_be_a_list_of_names(metrics):
-    with pytest.raises(ValueError, match="metrics must be a list of names"):
+    with pytest.raises((TypeError, ValueError), match=r"metrics (must be|is empty).*nDCG@10"):
         per_query(ALL_QA, RESULTS, metrics=metrics)
 
 
@@ -559,16 +557,26 @@ def test_a_function_without_a_name_is_refused_in_words():
     "formula",
     [
         lambda m: (m.gains.sum(), 1.0),
-        lambda m: m.gains,
         lambda m: (m.gains[:, :1], 1.0),
         lambda m: (m.gains, np.ones(7)),
     ],
-    ids=["a number", "no denominator", "too few ranks", "a denominator of another shape"],
+    ids=["a number", "too few ranks", "a denominator of another shape"],
 )
 def test_a_function_that_returns_something_else_is_told_what_is_wanted(formula):
     formula.__name__ = "own_metric"
-    with pytest.raises(ValueError, match="own_metric must return a numerator"):
+    with pytest.raises(ValueError, match=r"own_metric must return an array of shape \(4, 3\)"):
         per_query(ALL_QA, RESULTS, ks=3, metrics=[formula])
+
+
+def test_a_function_that_returns_one_array_needs_no_denominator():
+    def gained(m):
+        return m.gains.cumsum(axis=1)
+
+    def gained_over_one(m):
+        return m.gains.cumsum(axis=1), 1.0
+
+    table = per_query(ALL_QA, RESULTS, ks=3, metrics=[gained, gained_over_one])
+    assert table["gained@3"].equals(table["gained_over_one@3"].rename("gained@3"))
 
 
 # ---------------------------------------------------------------- metrics beyond the five, by hand
