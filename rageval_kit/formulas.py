@@ -157,7 +157,8 @@ def _err(m: Relevance) -> np.ndarray:
 
 def _satisfied(grades: np.ndarray, best_grade: float) -> np.ndarray:
     """Return the chance that a document of this grade satisfies; gdeval's scale ends at grade 4."""
-    return np.asarray((np.exp2(np.maximum(grades, 0.0)) - 1) / np.exp2(max(best_grade, 4.0)))
+    top = max(best_grade, 4.0)
+    return np.exp2(np.maximum(grades, 0.0) - top) - np.exp2(-top)
 
 
 def _err_words(cell: Cell) -> Arithmetic:

@@ -139,10 +139,11 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
     if not isinstance(relevant, (list, tuple, set, frozenset)):
         found = f"must be a list or a dict, found {type(relevant).__name__} {relevant!r}"
         raise JudgementError(where, found, f"Write {_list_meant(relevant)}")
-    if any(isinstance(doc_id, (list, tuple, set, dict, np.ndarray)) for doc_id in relevant):
+    try:
+        return dict.fromkeys(relevant, 1.0)
+    except TypeError:  # a list is no key
         found = f"holds a list within the list: {relevant!r}"
-        raise JudgementError(where, found, f"Write {_list_meant(str(relevant))}")
-    return dict.fromkeys(relevant, 1.0)
+        raise JudgementError(where, found, f"Write {_list_meant(str(relevant))}") from None
 
 
 def _list_meant(found: Any) -> str:
@@ -226,7 +227,10 @@ def read_judgements(all_qa: AllQA) -> Judgements:
     queries = as_queries(all_qa)
     grades = [relevant_grades(qa) for qa in queries]
     docs = as_objects([doc_id for of_query in grades for doc_id in of_query])
-    refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
+    if kind_of_ids(docs) not in _KINDS:
+        for qa, of_query in zip(queries, grades, strict=True):
+            refuse_strange_ids(as_objects(list(of_query)), "relevant_doc_ids", qa["query_id"])
+        refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
     return Judgements(
         query_ids=as_index([qa["query_id"] for qa in queries]),
         rows=np.repeat(np.arange(len(queries)), [len(of_query) for of_query in grades]),
@@ -273,6 +277,8 @@ def _grades_of(qrels: pd.DataFrame) -> np.ndarray:
 
 def as_objects(values: Any) -> np.ndarray:
     """Return values as an array of objects, whatever they are."""
+    if hasattr(values, "dtype"):
+        return np.asarray(values, dtype=object)
     return np.fromiter(values, dtype=object, count=len(values))
 
 
@@ -309,13 +315,16 @@ def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
 
 def refuse_strange_ids(ids: np.ndarray, field: str, name: str) -> None:
     """Refuse ids that are not all texts, or all integers."""
-    if kind_of_ids(ids) in ("text", "integer", "none"):
+    if kind_of_ids(ids) in _KINDS:
         return
     strange = next((value for value in ids if not isinstance(value, str)), ids[0])
     raise TypeError(
         f"{name}: every {field} must be a text, found {type(strange).__name__} {strange!r}. "
         "Make ids texts on both sides; a table is read so with dtype=str."
     )
+
+
+_KINDS = ("text", "integer", "none")
 
 
 def kind_of_ids(ids: np.ndarray) -> str:

@@ -115,7 +115,7 @@ class Results(dict[Any, list[Hit]]):
         return self._merged(self, self)
 
     def __or__(self, other: Mapping[Any, list[Hit]]) -> "Results":  # type: ignore[override]
-        return self._merged({**self, **other}, as_rankings(other))
+        return self._merged({**self, **other}, as_rankings(other) if other else self)
 
     def _merged(self, hits: Mapping[Any, list[Hit]], other: "Results") -> "Results":
         """Return hits of two searches; known is what both agree on, and the shallower k."""
@@ -359,13 +359,14 @@ def _ranked_positions(
 
     # Which queries there are: a hash a block of equal ids, not one a row.
     key, by_score = _key(table)
-    if table["query_id"].hasnans:
-        raise ValueError(
-            "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
-        )
     queries = _plain(table["query_id"])
-    starts, lengths = _blocks(queries)
-    blocks, found = pd.factorize(queries.take(starts))
+    try:
+        starts, lengths = _blocks(queries)
+        blocks, found = pd.factorize(queries.take(starts))
+    except TypeError:  # neither texts nor numbers: an NA, a list
+        blocks, found = np.array([-1]), queries
+    if (blocks < 0).any():
+        raise _bad_query_ids(table["query_id"])
     found = as_objects(found)
     searched = _compare_queries(judged, found)
     codes = judged.query_ids.get_indexer(as_index(found))[blocks]  # -1: not in all_qa
@@ -392,6 +393,14 @@ def _ranked_positions(
     rows = np.repeat(codes, lengths)
     positions = np.repeat(starts, lengths) + ranks_in_blocks(rows)
     return rows, positions if order is None else order[positions], searched
+
+
+def _bad_query_ids(column: pd.Series) -> Exception:
+    if column.isna().any():
+        return ValueError(
+            "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
+        )
+    return TypeError(f"results: every query_id must be a text, found {column.iloc[0]!r}.")
 
 
 def _plain(column: pd.Series) -> Any:

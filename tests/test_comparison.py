@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, hits
 from scipy import stats
 
 from rageval_kit import compare, differences, evaluate, per_query
@@ -26,10 +26,6 @@ COLUMNS = [
     "mean", "low", "high", "difference", "difference_low", "difference_high", "p", "p_holm",
     "wins", "ties", "losses", "effect_size", "verdict",
 ]  # fmt: skip
-
-
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
 
 
 def a_at(ranks, depth=10):

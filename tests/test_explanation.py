@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import hits, query
 
 from rageval_kit import Results, explain, per_query
 
@@ -26,14 +27,6 @@ METRICS = [
 ]
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
-
-
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
-
-
-def query(relevant, query_id="q1"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 def last_line(*arguments, **options):

@@ -5,6 +5,7 @@ from math import log2
 from pathlib import Path
 
 import pytest
+from conftest import hits
 
 from rageval_kit import (
     build_vectorstore,
@@ -20,10 +21,6 @@ from rageval_kit import (
     search_all,
     validate_dataset,
 )
-
-
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
 
 
 def query(relevant, query_id="q"):

@@ -1,11 +1,11 @@
 """check_results and check_scores: what they find, one test each, what evaluate warns of, and clean data."""
 
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import caught, hits, query
 
 from rageval_kit import (
     Results,
@@ -23,18 +23,10 @@ from rageval_kit import (
 DOCS = [{"doc_id": doc_id, "title": "", "content": f"text {doc_id}"} for doc_id in "ABCDE"]
 
 
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
-
-
 def scored(*pairs):
     return [
         {"doc_id": doc_id, "title": "", "content": "", "score": score} for doc_id, score in pairs
     ]
-
-
-def query(relevant, query_id="q1"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 ALL_QA = [query(["A"], "q1"), query(["B"], "q2")]
@@ -58,14 +50,6 @@ def score_findings(**rows):
     """The kind and place of what check_scores finds; rows are metric={k: value}."""
     report = check_scores(pd.DataFrame(rows).T)
     return [(finding.kind, finding.where) for finding in report.findings]
-
-
-def caught(call):
-    """The messages of the warnings that a call gives."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        call()
-    return [str(warning.message) for warning in seen]
 
 
 # ---------------------------------------------------------------- clean data

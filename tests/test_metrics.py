@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import hits
 
 import rageval_kit.metrics
 from rageval_kit import Results, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
@@ -27,10 +28,6 @@ tables = pytest.mark.parametrize(
     "function", [*FUNCTIONS, per_query], ids=lambda function: function.__name__
 )
 every = pytest.mark.parametrize("function", EVERY, ids=lambda function: function.__name__)
-
-
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
 
 
 def query(relevant, query_id="q"):

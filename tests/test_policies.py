@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import pytrec_eval
+from conftest import hits, query
 
 from rageval_kit import (
     Results,
@@ -24,14 +25,6 @@ from rageval_kit import (
 )
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
-
-
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
-
-
-def query(relevant, query_id="q1"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 def cell(metric, relevant, ranking, **policies):

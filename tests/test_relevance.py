@@ -4,12 +4,12 @@ import inspect
 import subprocess
 import sys
 import unicodedata
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import caught, hits, query
 from langchain_core.documents import Document
 
 from rageval_kit import (
@@ -29,28 +29,12 @@ EVERY = [hit_rate, mrr, ndcg, precision, recall, per_query, evaluate]
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
-
-
-def query(relevant, query_id="q1"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
-
-
 def gains(all_qa, results, k=3, **policies):
     return relevance_matrix(all_qa, results, k, **policies).gains.tolist()
 
 
 def ideal(all_qa, k):
     return relevance_matrix(all_qa, {qa["query_id"]: [] for qa in all_qa}, k).ideal.tolist()
-
-
-def caught(call):
-    """The messages of the warnings that a call gives."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        call()
-    return [str(warning.message) for warning in seen]
 
 
 # ---------------------------------------------------------------- the matrix
@@ -555,7 +539,7 @@ def test_a_query_without_relevant_doc_ids_is_refused():
     "relevant", ["A", "['A', 'B']", None, float("nan"), 5, [["A"]], [("A", "B")]], ids=repr
 )
 def test_relevant_doc_ids_of_the_wrong_form_are_refused(relevant):
-    with pytest.raises(TypeError, match="q1: relevant_doc_ids"):
+    with pytest.raises(TypeError, match="q1: .*relevant_doc_ids"):
         gains([query(relevant)], RESULTS)
 
 
