@@ -843,3 +843,41 @@ def test_plots_draw_on_the_axes_they_are_given(strict_plots, table, plot):
         else plot_differences(differences(BOTH, ASKED), ax)
     )
     assert drawn is ax
+
+
+# ---------------------------------------------------------------- the edges of the rules
+
+
+def two_runs(n=12):
+    all_qa = [{"query_id": f"q{i}", "relevant_doc_ids": ["A"]} for i in range(n)]
+    first = {f"q{i}": hits("A", "B") for i in range(n)}
+    second = {f"q{i}": hits("B", "A") for i in range(n)}
+    return {"first": first, "second": second}, all_qa
+
+
+def test_resamples_that_could_only_just_not_tell_are_refused():
+    runs, all_qa = two_runs()
+    with pytest.raises(ValueError, match=r"resamples=19 .*1 comparison.*more than 20"):
+        compare(runs, all_qa, k=2, metrics=["RR"], resamples=19)
+    assert compare(runs, all_qa, k=2, metrics=["RR"], resamples=20).shape[0] == 2
+
+
+def test_flipped_sums_that_are_equal_but_for_rounding_count_as_equally_extreme():
+    whole = np.array([1.0, 2.0, 3.0, -1.0, 2.0, -3.0, 1.0, 1.0])[:, None]
+    p = [
+        randomization_p(d, 2_000, np.random.default_rng(0))[0]
+        for d in (whole, whole / 10, whole * 0.7)
+    ]
+    assert p[0] == p[1] == p[2]
+
+
+@pytest.mark.parametrize("more", ["first", "second"])
+def test_queries_that_only_one_run_has_are_refused_whichever_it_is(more):
+    runs, all_qa = two_runs()
+    runs[more] = dict(runs[more])
+    other = "second" if more == "first" else "first"
+    runs[other] = {
+        query_id: ranking for query_id, ranking in runs[other].items() if query_id != "q7"
+    }
+    with pytest.raises(ValueError, match=r"differ in 1 query: q7"):
+        compare(runs, all_qa, k=2, metrics=["RR"])
