@@ -156,6 +156,8 @@ def _matrices(
     matrices = {
         name: matrix_for(columns, judged, results, policies) for name, results in runs.items()
     }
+
+    # All are held against the first run.
     first, reference = next(iter(matrices.items()))
     depth = _depth(runs[first], reference)
     for name, matrix in matrices.items():
@@ -165,6 +167,7 @@ def _matrices(
                 f"The runs {first!r} and {name!r} differ in {count(len(unlike), 'query')}: "
                 f"{name_some(unlike)}. Search both with the same queries."
             )
+
         its_depth = _depth(runs[name], matrix)
         if its_depth != depth:
             raise ValueError(
@@ -256,7 +259,7 @@ def resampled_means(values: np.ndarray, resamples: int, rng: np.random.Generator
     """Return the column means of rows drawn with replacement: (resamples, columns).
 
     Row r of the result uses row r of ``rng.integers(0, n, size=(resamples, n))``, drawn in parts so
-    that memory stays bounded. How often each row was drawn, times the values, is one matrix product.
+    that memory stays bounded. How often each row was drawn, times the values, is one product.
     """
     n = len(values)
     part = max(1, _CELLS // n)
@@ -272,7 +275,7 @@ def resampled_means(values: np.ndarray, resamples: int, rng: np.random.Generator
 def randomization_p(
     differences: np.ndarray, resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the two-sided p of each column's mean under random signs: Fisher's paired randomization test.
+    """Return the two-sided p of each column's mean under random signs: Fisher's paired test.
 
     The same signs serve every column. With (extreme + 1) / (resamples + 1), as SciPy's
     ``permutation_test`` counts, p is never 0.

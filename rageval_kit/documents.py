@@ -99,10 +99,10 @@ def refuse_repeated_columns(table: pd.DataFrame, name: str) -> None:
 
 
 def text_of(doc: Record) -> str:
-    """Return the text that is embedded: title, line break, content.
+    r"""Return the text that is embedded: title, line break, content.
 
     >>> text_of({"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."})
-    'RAG\\nRetrieval comes first.'
+    'RAG\nRetrieval comes first.'
 
     Raises:
         TypeError: title or content is not a text; an empty cell of a table counts as "".
@@ -136,7 +136,7 @@ def _is_langchain(record: Any) -> bool:
 
 
 def stored_id(document: "Document") -> str | None:
-    """Return the doc_id of a LangChain document: in its metadata, else its own id; None if it has none.
+    """Return the doc_id of a LangChain document: in its metadata, else its own id, else None.
 
     An id that LangChain made up is none: it is in no judgement, and another one after a rebuild.
     """
@@ -156,8 +156,8 @@ def read_document(document: "Document") -> dict[str, Any]:
     if doc_id is None:
         fields = ", ".join(map(str, document.metadata)) or "none"
         raise ValueError(
-            f"A document has no doc_id (metadata: {fields}; id: {document.id!r}). Give every document "
-            'metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
+            f"A document has no doc_id (metadata: {fields}; id: {document.id!r}). Give every "
+            'document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
         )
 
     title = document.metadata.get("title") or ""

@@ -70,7 +70,7 @@ def explain(
     relevant documents in the whole corpus: 2 (doc_001, doc_004)
     discount = 1 / log2(rank + 1)
     DCG@3 = 1 x 1 + 1 x 0.5 = 1.5
-    IDCG@3: the relevant documents of the whole corpus on the first ranks = 1 x 1 + 1 x 0.6309 = 1.631
+    IDCG@3: all relevant documents of the corpus on the first ranks = 1 x 1 + 1 x 0.6309 = 1.631
     nDCG@3 = DCG@3 / IDCG@3 = 1.5 / 1.631 = 0.9197207891481876
 
     Raises:
@@ -102,10 +102,13 @@ def explain(
 
 def _cell(column: Column, matrix: Relevance, row: int) -> Cell:
     """Return the row of the matrix, cut at the cutoff; R-precision is cut at R."""
+    # G, the relevant documents of the whole corpus, and the cutoff; R-precision's is |G|.
     judged = matrix.judgements
     its_own = (judged.rows == row) & is_relevant(judged.grades)
     relevant = judged.docs[its_own].tolist()
     k = len(relevant) if column.cutoff == "R" else column.cutoff
+
+    # Of the ranks behind the last hit only the cutoff has a column, which holds nothing.
     shown = int((matrix.ranks <= k).sum())
     numerator, denominator = fraction_of(column, matrix, row)
     return Cell(
@@ -126,6 +129,7 @@ def _cell(column: Column, matrix: Relevance, row: int) -> Cell:
 
 def _notes(column: Column, cell: Cell, policies: Policies) -> list[str]:
     """Say what the arithmetic rests on: G, what came back, and the policy where one applied."""
+    # How many documents are relevant; where none is, a policy decides.
     notes = []
     if column.metric.needs_relevant and cell.relevant:
         n = len(cell.relevant)
@@ -136,6 +140,8 @@ def _notes(column: Column, cell: Cell, policies: Policies) -> list[str]:
         notes.append(
             f'no document is relevant to this query: with no_relevant="{policy}" it is {treated}'
         )
+
+    # What is unusual about the ranking, or about the gain.
     if len(cell.docs) < cell.k:
         came = f"only {len(cell.docs)} of {cell.k} hits came back"
         notes.append(f"{came}; the other ranks hold nothing")

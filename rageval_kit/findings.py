@@ -64,9 +64,8 @@ class Report:
         ):
             lines += [f"  {name}: {sentence}" for sentence in sentences[:most]]
             if len(sentences) > most:
-                lines.append(
-                    f"  ... and {count(len(sentences) - most, f'more {name}')}: report.to_frame() lists all"
-                )
+                more = count(len(sentences) - most, f"more {name}")
+                lines.append(f"  ... and {more}: report.to_frame() lists all")
         return "\n".join(lines)
 
     def to_frame(self) -> pd.DataFrame:

@@ -135,7 +135,7 @@ def _ndcg_words(cell: Cell) -> Arithmetic:
     return {"discount": discount, "gain x discount": cell.gains * discount}, [
         "discount = 1 / log2(rank + 1)",
         f"DCG@{at} = {_products(cell.gains, discount)} = {dcg}",
-        f"IDCG@{at}: the relevant documents of the whole corpus on the first ranks = "
+        f"IDCG@{at}: all relevant documents of the corpus on the first ranks = "
         f"{_products(cell.ideal, discount)} = {idcg}",
         f"{cell.label} = DCG@{at} / IDCG@{at} = {dcg} / {idcg}",
     ]

@@ -42,8 +42,10 @@ def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None)
     >>> hits = [{"doc_id": "doc_002", "score": 0.3}, {"doc_id": "doc_001", "score": 0.9}]
     >>> report = check_results(all_qa, {"q01": hits}, docs=[{"doc_id": "doc_001"}])
     [FAIL] results of 1 query, at most 2 hits each: 1 error, 1 warning
-      error: q01: hits that are in no document: doc_002. Give check_results the docs that were searched.
-      warning: results: k=2 is above the corpus size 1. Choose a smaller k: the last ranks can only be empty.
+      error: q01: hits that are in no document: doc_002. Give check_results the docs that were
+      searched.
+      warning: results: k=2 is above the corpus size 1. Choose a smaller k: the last ranks can only
+      be empty.
     """
     judged, rankings = read_judgements(all_qa), as_rankings(results)
     depth = max([rankings.k, *map(len, rankings.values())], default=0)
@@ -169,7 +171,8 @@ def check_scores(summary: pd.DataFrame) -> Report:
     >>> published = pd.DataFrame({1: [0.62, 0.62], 3: [0.81, 0.55]}, index=["HitRate", "MRR"])
     >>> report = check_scores(published)
     [FAIL] 2 metrics at 2 cutoffs: 1 error, 0 warnings
-      error: MRR: falls from 0.62 at k=1 to 0.55 at k=3, and can only rise with k. Is a distance sorted descending?
+      error: MRR: falls from 0.62 at k=1 to 0.55 at k=3, and can only rise with k. Is a distance
+      sorted descending?
 
     Raises:
         TypeError: it is not a table, or a score is not a number.
@@ -184,7 +187,7 @@ def check_scores(summary: pd.DataFrame) -> Report:
     if not known or not cutoffs:
         rows, columns = name_some(list(summary.index)), name_some(list(summary))
         raise ValueError(
-            f"summary must be {wanted}; found rows {rows or 'none'} and columns {columns or 'none'}. "
+            f"summary must be {wanted}; found rows {rows or 'none'}, columns {columns or 'none'}. "
             f"Metrics are called {', '.join(METRICS)}, MRR and MAP; cutoffs are numbers: 1, 3, 5."
         )
 

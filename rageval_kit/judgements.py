@@ -36,10 +36,7 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
         KeyError: a field is missing.
         ValueError: a query_id appears twice, or a field is empty.
     """
-    if _is_qrels(all_qa):
-        queries = _grouped_qrels(all_qa)
-    else:
-        queries = as_records(all_qa, "all_qa")
+    queries = _grouped_qrels(all_qa) if _is_qrels(all_qa) else as_records(all_qa, "all_qa")
     if not queries:
         raise ValueError("all_qa is empty: there is no query to evaluate.")
     if "query_id" not in queries[0] and "content" in queries[0]:
@@ -178,7 +175,7 @@ _LARGEST_GRADE = 1e300  # a sum of such gains is still a number
 
 
 def unanswerable(qa: Record) -> bool:
-    """Say whether all_qa knows that no document answers this query: its list of judgements is empty.
+    """Say whether all_qa knows that no document answers this query: none is judged relevant.
 
     >>> unanswerable({"query_id": "q12", "relevant_doc_ids": []}), unanswerable({"query_id": "q1"})
     (True, False)
@@ -225,12 +222,16 @@ def read_judgements(all_qa: AllQA) -> Judgements:
     if isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in all_qa:
         return _read_qrels(all_qa)
     queries = as_queries(all_qa)
+
+    # A plain list gives each of its documents the grade 1.
     grades = [relevant_grades(qa) for qa in queries]
     docs = as_objects([doc_id for of_query in grades for doc_id in of_query])
     if kind_of_ids(docs) not in _KINDS:
         for qa, of_query in zip(queries, grades, strict=True):
             refuse_strange_ids(as_objects(list(of_query)), "relevant_doc_ids", qa["query_id"])
         refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
+
+    # Flat: a judgement an entry, with the row of its query.
     return Judgements(
         query_ids=as_index([qa["query_id"] for qa in queries]),
         rows=np.repeat(np.arange(len(queries)), [len(of_query) for of_query in grades]),
@@ -283,7 +284,7 @@ def as_objects(values: Any) -> np.ndarray:
 
 
 def as_index(ids: Any) -> pd.Index:
-    """Return query_ids as an index of objects: pandas' own type of text takes long to convert to."""
+    """Return query_ids as an index of objects: pandas' own type of text takes longer to make."""
     return pd.Index(as_objects(ids), dtype=object, name="query_id")
 
 
@@ -301,8 +302,9 @@ def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
         raise TypeError(
             f"{name}: {column} must be numbers, found {dtype}. Convert it: pd.to_numeric(...)."
         )
-    values = table[column].to_numpy(dtype=float, na_value=np.nan)
+
     # A score may be infinite, and ranks first or last; a rank or a grade may not.
+    values = table[column].to_numpy(dtype=float, na_value=np.nan)
     broken = np.isnan(values) if column == "score" else ~np.isfinite(values)
     if broken.any():
         where = int(np.flatnonzero(broken)[0])
@@ -328,7 +330,7 @@ _KINDS = ("text", "integer", "none")
 
 
 def kind_of_ids(ids: np.ndarray) -> str:
-    """Return what the ids are: text, integer, none (of an empty array), or pandas' word for another."""
+    """Return what the ids are: text, integer, none (of an empty array), or pandas' other words."""
     inferred = pd.api.types.infer_dtype(ids, skipna=False)
     return {"string": "text", "integer": "integer", "empty": "none"}.get(inferred, inferred)
 
@@ -361,6 +363,7 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
         twin = seen.setdefault(unicodedata.normalize("NFC", value), value)
         if twin != value:
             raise ValueError(
-                f"{field} {value!r} is written in two Unicode forms (NFC and NFD), which look alike "
-                'and never match. Bring all ids to one form: unicodedata.normalize("NFC", id).'
+                f"{field} {value!r} is written in two Unicode forms (NFC and NFD), which look "
+                "alike and never match. "
+                'Bring all ids to one form: unicodedata.normalize("NFC", id).'
             )

@@ -55,7 +55,7 @@ def count(number: int, noun: str) -> str:
 
 
 def show_progress(steps: Sequence[T], what: str, unit: str) -> Iterable[T]:
-    """Go through the steps with a progress bar, which appears only for work of several steps and seconds."""
+    """Go through the steps with a progress bar, which appears only for work that lasts."""
     if len(steps) < 2 or os.environ.get("TQDM_DISABLE", "0") not in (
         "",
         "0",

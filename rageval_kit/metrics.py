@@ -124,7 +124,7 @@ def recall(
     k: Cutoffs | None = None,
     **policies: Unpack[Policies],
 ) -> pd.DataFrame:
-    """Return the relevant documents in the first k, divided by all relevant documents of the corpus.
+    """Return the relevant documents in the first k, divided by all that the corpus has.
 
     Arguments and the form of the result are those of `hit_rate`.
 
@@ -237,15 +237,17 @@ def caption(table: pd.DataFrame) -> str:
         raise wrong_type("table", "what evaluate or per_query returned", table)
     if "no_relevant" not in decided:
         raise ValueError(
-            "This table has no attrs of the kit: pass what evaluate or per_query returned, unchanged."
+            "This table has no attrs of the kit: pass what evaluate or per_query returned, "
+            "unchanged."
         )
 
     queries = count(decided["evaluated"], "query")
+    treated = TREATMENT[decided["no_relevant"]]
     average = decided.get("average", "").capitalize()
     repeats = {"error": "refused", "unique": "counted once", "position": "counted in every slot"}
     parts = [
         f"{average} average over {queries}" if average else f"{queries} evaluated",
-        f"{decided['without_relevant']:,} {TREATMENT[decided['no_relevant']]} (no relevant document)",
+        f"{decided['without_relevant']:,} {treated} (no relevant document)",
         f"a repeated document is {repeats[decided['duplicates']]}",
         f"{decided['gain']} gain",
     ]
@@ -314,7 +316,8 @@ def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
     if callable(metric):
         if not hasattr(metric, "__name__"):
             raise TypeError(
-                f"The metric {metric!r} has no name for its column: write it as a function, with def."
+                f"The metric {metric!r} has no name for its column: write it as a function, "
+                "with def."
             )
         own = Metric(metric.__name__, metric, own_words, is_share=False)
         return [Column(own, k) for k in cutoffs]
@@ -394,6 +397,8 @@ def _fractions(columns: Sequence[Column], matrix: Relevance) -> _Fractions:
         numerator, denominator = (
             given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
         )
+
+        # One of the user's may have any shape.
         try:
             if np.shape(numerator) != shape:
                 raise ValueError(f"an array of shape {np.shape(numerator)}")
@@ -403,8 +408,8 @@ def _fractions(columns: Sequence[Column], matrix: Relevance) -> _Fractions:
             )
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{column.name} must return an array of shape {shape}, a row a query and a column a "
-                f"rank, and a denominator for it if there is one; found: {error}."
+                f"{column.name} must return an array of shape {shape}, a row a query and a column "
+                f"a rank, and a denominator for it if there is one; found: {error}."
             ) from error
     return fractions
 

@@ -159,7 +159,8 @@ def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
         results: ``{query_id: [hit, ...]}`` or a DataFrame, see `relevance_matrix`.
         want: the fields that every hit must have beside its doc_id, as texts: ``("content",)``.
 
-    >>> as_rankings(pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["A", "B"], "rank": [2, 1]}))["q1"]
+    >>> table = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["A", "B"], "rank": [2, 1]})
+    >>> as_rankings(table)["q1"]
     [{'doc_id': 'B'}, {'doc_id': 'A'}]
 
     Raises:
@@ -197,8 +198,8 @@ def knowledge(results: ResultsLike) -> dict[str, Any]:
 def _as_list(ranking: Any, query_id: Any) -> Sequence[Any]:
     if not isinstance(ranking, (list, tuple)):
         raise TypeError(
-            f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], best '
-            f"first; found {type(ranking).__name__} {str(ranking)[:60]}. "
+            f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], '
+            f"best first; found {type(ranking).__name__} {str(ranking)[:60]}. "
             "Write [] for a query that found nothing."
         )
     return ranking
@@ -420,9 +421,9 @@ def _key(table: pd.DataFrame) -> tuple[np.ndarray, bool]:
         )
     if table.attrs.get("lower_is_better"):
         raise ValueError(
-            "results: the scores are distances (lower is better) and would be read as similarities. "
-            "Keep the column rank of results.to_frame(), which holds the order; if you turned the "
-            "scores round, clear table.attrs."
+            "results: the scores are distances (lower is better) and would be read as "
+            "similarities. Keep the column rank of results.to_frame(), which holds the order; if "
+            "you turned the scores round, clear table.attrs."
         )
     return -numbers(table, "score", "results"), True
 
@@ -474,14 +475,16 @@ def _refuse_gaps(
     )
     if not broken.any():
         return
+
+    # Show the ranks of the first query that has one too many, or too few.
     at = int(np.flatnonzero(broken)[0])
     block = int(np.searchsorted(starts, at, side="right")) - 1
     its_ranks = ranks[starts[block] : starts[block] + lengths[block]]
     what = "a rank appears twice" if len(set(its_ranks)) < len(its_ranks) else "ranks have gaps"
     raise ValueError(
         f"results, {ids[codes[block]]}: {what} ({name_some([f'{rank:g}' for rank in its_ranks])}). "
-        "Ranks count 1, 2, 3, ...; after rows were filtered out, number them again, or drop the column "
-        "rank and keep a score that is higher when better."
+        "Ranks count 1, 2, 3, ...; after rows were filtered out, number them again, or drop the "
+        "column rank and keep a score that is higher when better."
     )
 
 
@@ -493,13 +496,16 @@ def _compare_queries(judged: Judgements, found: np.ndarray) -> np.ndarray:
     refuse_strange_ids(found, "query_id", "results")
     refuse_other_types(judged.query_ids.to_numpy(), found, "query_id", "query_id")
     refuse_confusable([*judged.query_ids, *found], "query_id")
+
+    # Queries of all_qa without an entry; those without a relevant document have no score to lose.
     searched = as_index(found).get_indexer(judged.query_ids) >= 0
-    missing = ~searched & (judged.n_relevant > 0)  # the others have no score to lose
+    missing = ~searched & (judged.n_relevant > 0)
     if missing.any():
         names = name_some(judged.query_ids[missing].tolist())
-        warn_user(
-            f"no results for {count(int(missing.sum()), 'query')} of all_qa, which score 0: {names}."
-        )
+        queries = count(int(missing.sum()), "query")
+        warn_user(f"no results for {queries} of all_qa, which score 0: {names}.")
+
+    # Entries for queries that all_qa does not have.
     unknown = found[judged.query_ids.get_indexer(as_index(found)) < 0].tolist()
     if unknown:
         warn_user(

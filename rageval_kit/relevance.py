@@ -134,7 +134,7 @@ class Relevance:
         return self.found.docs[start:end].tolist()
 
     def apply_no_relevant(self, values: np.ndarray) -> np.ndarray:
-        """Return values (n, ...) with the policy's value for queries without a relevant document."""
+        """Return values (n, ...) with the policy's value where no document is relevant."""
         fill = {"exclude": np.nan, "zero": 0.0, "one": 1.0, "error": np.nan}
         without = (self.n_relevant == 0).reshape(-1, *[1] * (values.ndim - 1))
         return np.where(without, fill[self.policies["no_relevant"]], values)

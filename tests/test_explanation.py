@@ -77,7 +77,7 @@ def test_text_of_ndcg():
         "relevant documents in the whole corpus: 3 (A, B, C)\n"
         "discount = 1 / log2(rank + 1)\n"
         "DCG@5 = 1 x 1 + 3 x 0.4307 = 2.292\n"
-        "IDCG@5: the relevant documents of the whole corpus on the first ranks"
+        "IDCG@5: all relevant documents of the corpus on the first ranks"
         " = 3 x 1 + 2 x 0.6309 + 1 x 0.5 = 4.762\n"
         "nDCG@5 = DCG@5 / IDCG@5 = 2.292 / 4.762"
     )
