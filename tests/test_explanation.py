@@ -11,20 +11,9 @@ import pandas as pd
 import pytest
 from conftest import hits, query
 
-from rageval_kit import Results, explain, per_query
+from rageval_kit import Results, explain, formulas, per_query
 
-METRICS = [
-    "HitRate",
-    "RR",
-    "nDCG",
-    "Precision",
-    "Recall",
-    "AP",
-    "R-precision",
-    "F1",
-    "Judged",
-    "Unique",
-]
+METRICS = list(formulas.METRICS)
 
 quiet = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from conftest import hits
 
-import rageval_kit.metrics
 from rageval_kit import Results, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
 
 SINGLE = [
@@ -421,21 +420,6 @@ def test_tables_are_not_changed(function):
     function(qrels, table)
     pd.testing.assert_frame_equal(qrels, qrels_before)
     pd.testing.assert_frame_equal(table, table_before)
-
-
-@every
-def test_no_global_is_read(function, monkeypatch):
-    expected = function(ALL_QA, RESULTS)
-    for name in ("all_qa", "results", "docs", "vectorstore", "ks"):
-        monkeypatch.setattr(rageval_kit.metrics, name, "a decoy", raising=False)
-    pd.testing.assert_frame_equal(function(ALL_QA, RESULTS), expected)
-
-
-@every
-def test_a_call_works_where_no_global_exists(function):
-    scope = {"f": function, "questions": ALL_QA, "found": RESULTS}
-    exec("table = f(questions, found)", scope)
-    pd.testing.assert_frame_equal(scope["table"], function(ALL_QA, RESULTS))
 
 
 @every

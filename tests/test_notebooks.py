@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.notebooks
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 OF_A_MACHINE = re.compile(
     r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|Warning|it/s|s/it|/batch"

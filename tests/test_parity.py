@@ -50,6 +50,7 @@ DOC_IDS = [
 SCORES = [step / 8 for step in range(-40, 400)]
 
 N_DATASETS = 2_000
+TOGETHER = 10  # datasets in one call, which takes as long as one
 
 
 class Case(NamedTuple):
@@ -104,6 +105,15 @@ def cases():
     return [random_case(rng) for _ in range(N_DATASETS)]
 
 
+def merged(cases):
+    """Several datasets as one, with query_ids of their own."""
+    together = Case({}, {}, {})
+    for number, case in enumerate(cases):
+        for whole, part in zip(together, case, strict=True):
+            whole.update({f"{number}.{query_id}": value for query_id, value in part.items()})
+    return together
+
+
 def in_trec_order(scores):
     """Best first; equal scores by doc_id descending."""
     return sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
@@ -150,7 +160,8 @@ def compared(request, cases):
     """Every query's values of the kit and of trec_eval, a row a query: shape (queries, metrics, ks)."""
     ours, theirs = [], []
     rng = random.Random(7)
-    for case in cases:
+    for start in range(0, len(cases), TOGETHER):
+        case = merged(cases[start : start + TOGETHER])
         all_qa = [
             {"query_id": query_id, "relevant_doc_ids": grades}
             for query_id, grades in case.grades.items()
