@@ -70,6 +70,17 @@ def content_words(text: str) -> list[str]:
     return list(dict.fromkeys(stem for stem in stems if stem))
 
 
+def equal_text_key(text: str) -> str:
+    """Return what two texts share if the kit calls them equal: letters and case, in one Unicode form (NFKC).
+
+    How much white space stands between words, and of which kind, makes no difference.
+
+    >>> equal_text_key("ＡＢＣ  123\\nrag") == equal_text_key("ABC 123 rag")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
 @lru_cache(maxsize=256)  # a text is searched for many words, a corpus for the words of many queries
 def normalised(text: str) -> str:
     """Return the text in one Unicode form and in lower case, without the commas of thousands.
