@@ -259,7 +259,9 @@ def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
             raise wrong_type(name, "a table with a column verdict, from judge_answers", table)
         if not table.index.is_unique:
             twice = table.index[table.index.duplicated()].unique().tolist()
-            raise ValueError(f"{name}: a query appears twice: {name_some(twice)}. Keep one of each.")
+            raise ValueError(
+                f"{name}: a query appears twice: {name_some(twice)}. Keep one of each."
+            )
 
     # Compared are the queries that both judged, and both with a verdict.
     both = one[["verdict"]].join(other[["verdict"]].add_suffix("_other"), how="inner")

@@ -102,7 +102,7 @@ def faithfulness_frame(
     >>> results = {"q1": [{"doc_id": "A", "content": "The parking fee is 30,000 won."}]}
     >>> faithfulness_frame({"q1": "The fee is 50,000 won."}, results)[["faithfulness", "unsupported"]]
               faithfulness unsupported
-    query_id                          
+    query_id
     q1            0.666667     [50000]
 
     Raises:
@@ -178,6 +178,8 @@ def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
         answers = answers.set_index("query_id")
     if not answers.index.is_unique:
         twice = answers.index[answers.index.duplicated()].unique().tolist()
-        raise ValueError(f"answers: a query_id appears twice: {name_some(twice)}. Keep one of each.")
+        raise ValueError(
+            f"answers: a query_id appears twice: {name_some(twice)}. Keep one of each."
+        )
     seen = answers["doc_ids"] if "doc_ids" in answers else [None] * len(answers)
     return list(zip(answers.index, answers["answer"], seen, strict=True))

@@ -128,7 +128,9 @@ _ENGLISH_ENDINGS = re.compile(
     re.VERBOSE,
 )
 
-_SOURCES = r"(documents?|handbooks?|sources?|contexts?|texts?|passages?|(provided|given) information)"
+_SOURCES = (
+    r"(documents?|handbooks?|sources?|contexts?|texts?|passages?|(provided|given) information)"
+)
 _NOT = r"( not|n['’]t)( \w+ly)?"
 _ENGLISH_REFUSAL = re.compile(
     "|".join(
@@ -161,7 +163,7 @@ LANGUAGES = {
         script="Hangul",
         letters=re.compile("[가-힣]+"),
         least=2,
-        stop_words=frozenset(_KOREAN_STOP_WORDS.split()),
+        stop_words=frozenset((_KOREAN_STOP_WORDS + _AFTER_A_NOUN + _AFTER_ANY_WORD).split()),
         stop_forms=_KOREAN_STOP_FORMS,
         particles=_KOREAN_PARTICLES,
         refusal=_KOREAN_REFUSAL,
@@ -173,7 +175,20 @@ LANGUAGES = {
         stop_words=frozenset(_ENGLISH_STOP_WORDS.split()),
         endings=_ENGLISH_ENDINGS,
         articles=frozenset(["a", "an", "the"]),
-        abbreviations=("Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "St.", "e.g.", "i.e.", "cf.", "vs.", "U.S.", "U.K."),
+        abbreviations=(
+            "Dr.",
+            "Mr.",
+            "Mrs.",
+            "Ms.",
+            "Prof.",
+            "St.",
+            "e.g.",
+            "i.e.",
+            "cf.",
+            "vs.",
+            "U.S.",
+            "U.K.",
+        ),
         refusal=_ENGLISH_REFUSAL,
         stop_share=0.1,
     ),
