@@ -23,10 +23,11 @@ Question: {question}
 Ground truth: {ground_truth}
 Answer: {answer}
 
-Verdicts: "correct" if the answer says what the ground truth says, in whatever words; "partly" if a part \
-of it is missing or an addition is wrong; "wrong" otherwise. If the ground truth is that there is no answer, \
-only an answer that says so is correct.
-Reply with JSON and nothing else: {"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}"""
+Verdicts: "correct" if the answer says what the ground truth says, in whatever words; "partly" if \
+a part of it is missing or an addition is wrong; "wrong" otherwise. If the ground truth is that \
+there is no answer, only an answer that says so is correct.
+Reply with JSON and nothing else: \
+{"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}"""
 
 VERDICTS = ("correct", "partly", "wrong")
 
@@ -35,23 +36,23 @@ VERDICTS = ("correct", "partly", "wrong")
 
 
 def answer_accuracy(answers: Answers, all_qa: AllQA) -> pd.DataFrame:
-    """Return exact match and token F1 of every answer against its ground truth, after normalisation.
+    """Return exact match and token F1 of every answer against its ground truth, normalised.
 
-    Normalised are Unicode form, case, punctuation, white space, English articles, and Korean particles
-    and endings. F1 is SQuAD's: the harmonic mean of the shares of common tokens. Where all_qa says that
-    no document answers a query (``relevant_doc_ids`` is empty), an answer that looks like a refusal has
-    1 in both, any other 0; what its ground truth says is not read.
+    Normalised are Unicode form, case, punctuation, white space, English articles, and Korean
+    particles and endings. F1 is SQuAD's: the harmonic mean of the shares of common tokens. Where
+    all_qa says that no document answers a query (``relevant_doc_ids`` is empty), an answer that
+    looks like a refusal has 1 in both, any other 0; its ground truth is not read.
 
     Args:
         answers: from `generate_answers`, or ``{query_id: text}``.
-        all_qa: dicts with ``query_id``, ``ground_truth`` and ``relevant_doc_ids``; a query without the
-            last counts as answerable.
+        all_qa: dicts with ``query_id``, ``ground_truth`` and ``relevant_doc_ids``; a query without
+            the last counts as answerable.
 
     Returns:
         A row a query: ``exact_match`` and ``f1``, 0..1, higher is better.
 
-    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A"], "ground_truth": "The fee is 30,000 won."}]
-    >>> answer_accuracy({"q1": "It is 30000 won"}, all_qa).loc["q1"].round(2).to_dict()
+    >>> all_qa = [{"query_id": "q1", "ground_truth": "The fee is 30,000 won."}]
+    >>> answer_accuracy({"q1": "It is 30000 won"}, all_qa).loc["q1"].to_dict()
     {'exact_match': 0.0, 'f1': 0.75}
 
     Raises:
@@ -70,7 +71,7 @@ def answer_accuracy(answers: Answers, all_qa: AllQA) -> pd.DataFrame:
 
 
 def _queries_of(answers: Answers, all_qa: AllQA) -> dict[Any, Record]:
-    """Return all_qa by query_id; every answer has a query with a ground truth, or with no answer."""
+    """Return all_qa by query_id; each answered query has a ground truth, or is unanswerable."""
     queries = {qa["query_id"]: qa for qa in as_queries(all_qa)}
     answered = [query_id for query_id, _, _ in answer_rows(answers)]
     unknown = [query_id for query_id in answered if query_id not in queries]
@@ -80,7 +81,8 @@ def _queries_of(answers: Answers, all_qa: AllQA) -> dict[Any, Record]:
     lacking = [i for i in answered if not (has_truth(queries[i]) or unanswerable(queries[i]))]
     if lacking:
         raise KeyError(
-            f"No ground_truth in all_qa for {name_some(lacking)}: add it, or leave their answers out."
+            f"No ground_truth in all_qa for {name_some(lacking)}: "
+            "add it, or leave their answers out."
         )
     return queries
 
@@ -134,23 +136,23 @@ def judge_answers(
 ) -> pd.DataFrame:
     """Let a chat model judge every answer against its ground truth.
 
-    The model is asked for structured output where it can give it, else for JSON as its whole reply: a
-    verdict within other words could be quoted from the answer. A malformed reply is asked for again; if
-    it stays so, the verdict is ``"unreadable"`` and the reason is the last reply, so that nothing is
-    lost or counted as wrong.
+    The model is asked for structured output where it can give it, else for JSON as its whole reply:
+    a verdict within other words could be quoted from the answer. A malformed reply is asked for
+    again; if it stays so, the verdict is ``"unreadable"`` and the reason is the last reply, so that
+    nothing is lost or counted as wrong.
 
     Args:
         model: a LangChain chat model, such as ``ChatOpenAI(model=...)``.
         all_qa: dicts with ``query_id``, ``question`` and ``ground_truth``.
         answers: from `generate_answers`, or ``{query_id: text}``.
-        prompt: with ``{question}``, ``{ground_truth}`` and ``{answer}``; `JUDGE_PROMPT` is worth reading.
+        prompt: with ``{question}``, ``{ground_truth}`` and ``{answer}``; read `JUDGE_PROMPT`.
         retries: how often a malformed reply is asked for again.
 
     Returns:
         A row a query: ``verdict`` (correct, partly, wrong, unreadable) and ``reason``.
 
     Raises:
-        KeyError: an answer's query is not in all_qa, or has no ground truth and is not unanswerable.
+        KeyError: an answer's query is not in all_qa, or is answerable and has no ground truth.
         ValueError: the prompt lacks a field, or retries is not 0 or more.
     """
     refuse_no_model(model)
@@ -210,9 +212,9 @@ def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
 
 
 def _read_json(reply: str) -> Any:
-    """Return what the reply is as JSON, if all of it is; thoughts before it and a fence around it may stand.
+    """Return a reply that is JSON as a whole, but for thoughts before it or a fence around it.
 
-    >>> _read_json('<think>Hm.</think> {"verdict": "wrong"}'), _read_json('He wrote {"verdict": "correct"}')
+    >>> _read_json('<think>Hm.</think> {"verdict": "wrong"}'), _read_json('So {"verdict": "wrong"}')
     ({'verdict': 'wrong'}, None)
     """
     text = re.sub(r"^\s*<think>.*</think>", "", reply, flags=re.DOTALL).strip()
@@ -238,14 +240,14 @@ def _judge(ask: Callable[[str], tuple[Any, str]], text: str, retries: int) -> tu
 def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     """Return how far two judges agree: ``n``, the share of equal verdicts, and Cohen's kappa.
 
-    Kappa (Cohen, 1960) is agreement beyond chance: 1 full, 0 as by chance. Unreadable verdicts are left
-    out and counted as ``left_out``. NaN where both judges gave one verdict throughout.
+    Kappa (Cohen, 1960) is agreement beyond chance: 1 full, 0 as by chance. Unreadable verdicts are
+    left out and counted as ``left_out``. NaN where both judges gave one verdict throughout.
 
     Args:
         one, other: tables with ``verdict``, a row a query, as `judge_answers` returns them.
 
-    >>> one = pd.DataFrame({"verdict": ["correct", "wrong", "wrong", "correct"]}, index=["q1", "q2", "q3", "q4"])
-    >>> other = pd.DataFrame({"verdict": ["correct", "wrong", "correct", "correct"]}, index=["q1", "q2", "q3", "q4"])
+    >>> one = pd.DataFrame({"verdict": ["correct", "wrong", "wrong", "correct"]})
+    >>> other = pd.DataFrame({"verdict": ["correct", "wrong", "correct", "correct"]})
     >>> float(judge_agreement(one, other)["kappa"])
     0.5
 

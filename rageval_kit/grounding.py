@@ -1,4 +1,4 @@
-"""Does an answer stand on its sources? The keyword-overlap screen: cheap, and blind to paraphrase."""
+"""Does an answer stand on its sources? A screen by words: cheap, and blind to paraphrase."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -23,13 +23,14 @@ _BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not
 
 
 class Faithfulness(NamedTuple):
-    """The result of `faithfulness`: ``score`` is supported / (supported + unsupported), NaN where neither is.
+    """The result of `faithfulness`.
 
     Attributes:
-        score: 0..1, higher is better; NaN for an empty answer, one of stop words alone, or a refusal.
-        band: faithful (0.9 and more), partly from elsewhere (0.5 to 0.9), probably not grounded (below
-            0.5), or why there is no score: empty answer, no content words, refusal.
-        supported, unsupported: the content words (stems) that the sources hold, and those they do not.
+        score: supported / (supported + unsupported), 0..1, higher is better; NaN for an empty
+            answer, one of stop words alone, or a refusal.
+        band: faithful (0.9 and more), partly from elsewhere (0.5 to 0.9), probably not grounded
+            (below 0.5), or why there is no score: empty answer, no content words, refusal.
+        supported, unsupported: the content words (stems) that the sources hold, and the others.
     """
 
     score: float
@@ -43,8 +44,8 @@ def faithfulness(
 ) -> Faithfulness:
     """Return the share of the answer's content words that occur in the sources, and which do.
 
-    A first, cheap screen: a paraphrase ("crash" for "stop abnormally") is not recognised, and a false
-    sentence made of the sources' words passes. A judge model sees more, see `judge_answers`.
+    A first, cheap screen: a paraphrase ("crash" for "stop abnormally") is not recognised, and a
+    false sentence made of the sources' words passes. A judge model sees more, see `judge_answers`.
 
     Args:
         answer: the generated text.
@@ -52,8 +53,9 @@ def faithfulness(
         tokenizer: turns a text into content words; `kiwi_words` analyses Korean more finely.
 
     >>> source = "VACUUM은 삭제된 행이 차지하던 저장 공간을 정리하여 다시 쓰게 한다."
-    >>> faithfulness("VACUUM은 저장 공간을 정리하는 명령이다. 백업도 만든다.", source)
-    Faithfulness(score=0.666..., band='partly from elsewhere', supported=['vacuum', '저장', '공간', '정리'], ...)
+    >>> found = faithfulness("VACUUM은 저장 공간을 정리하는 명령이다. 백업도 만든다.", source)
+    >>> found.supported, found.unsupported, round(found.score, 2)
+    (['vacuum', '저장', '공간', '정리'], ['백업', '만든다'], 0.67)
     """
     if not isinstance(answer, str):
         raise wrong_type("answer", "a text", answer)
@@ -90,14 +92,16 @@ def faithfulness_frame(
     results: ResultsLike,
     tokenizer: Tokenizer = content_words,
 ) -> pd.DataFrame:
-    """Screen every answer: a row a query with ``faithfulness``, ``band``, ``supported``, ``unsupported``.
+    """Screen every answer with `faithfulness`.
 
     Args:
-        answers: from `generate_answers` (then only the documents that an answer saw are its sources), or
-            ``{query_id: text}`` (then all its hits are).
+        answers: from `generate_answers` (then only the documents that an answer saw are its
+            sources), or ``{query_id: text}`` (then all its hits are).
         results: the hits with their ``content``.
-        tokenizer: see `faithfulness`. In a language that the kit has no record of, its own tokenizer
-            counts function words too, which is said in a warning.
+        tokenizer: see `faithfulness`. `content_words` warns where it does not know the language.
+
+    Returns:
+        A row a query: ``faithfulness`` (the score), ``band``, ``supported``, ``unsupported``.
 
     >>> results = {"q1": [{"doc_id": "A", "content": "The parking fee is 30,000 won."}]}
     >>> faithfulness_frame({"q1": "The fee is 50,000 won."}, results)[["faithfulness", "unsupported"]]
@@ -106,8 +110,8 @@ def faithfulness_frame(
     q1            0.666667     [50000]
 
     Raises:
-        KeyError: there are no results for an answer's query, they lack a document that the answer saw, or a hit
-            has no content.
+        KeyError: there are no results for an answer's query, they lack a document that the answer
+            saw, or a hit has no content.
     """
     rankings = as_rankings(results, want=("content",))
     answered = answer_rows(answers)
