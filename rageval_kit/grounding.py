@@ -104,10 +104,9 @@ def faithfulness_frame(
         A row a query: ``faithfulness`` (the score), ``band``, ``supported``, ``unsupported``.
 
     >>> results = {"q1": [{"doc_id": "A", "content": "The parking fee is 30,000 won."}]}
-    >>> faithfulness_frame({"q1": "The fee is 50,000 won."}, results)[["faithfulness", "unsupported"]]
-              faithfulness unsupported
-    query_id
-    q1            0.666667     [50000]
+    >>> table = faithfulness_frame({"q1": "The fee is 50,000 won."}, results)
+    >>> table.loc["q1", ["band", "supported", "unsupported"]].to_list()
+    ['partly from elsewhere', ['fee', 'won'], ['50000']]
 
     Raises:
         KeyError: there are no results for an answer's query, they lack a document that the answer
