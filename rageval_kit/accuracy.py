@@ -112,15 +112,11 @@ _NO_ANSWER = "There is no answer: the documents do not say."
 
 _SCHEMA = {
     "title": "judgement",
-    "description": "The verdict on an answer, and why",
+    "description": "The verdict on an answer, and why in one sentence",
     "type": "object",
     "properties": {
-        "verdict": {
-            "type": "string",
-            "enum": list(VERDICTS),
-            "description": "correct, partly or wrong",
-        },
-        "reason": {"type": "string", "description": "one sentence"},
+        "verdict": {"type": "string", "enum": list(VERDICTS)},
+        "reason": {"type": "string"},
     },
     "required": ["verdict", "reason"],
     "additionalProperties": False,
@@ -128,11 +124,7 @@ _SCHEMA = {
 
 
 def judge_answers(
-    model: Any,
-    all_qa: AllQA,
-    answers: Answers,
-    prompt: str = JUDGE_PROMPT,
-    retries: int = 2,
+    model: Any, all_qa: AllQA, answers: Answers, prompt: str = JUDGE_PROMPT, retries: int = 2
 ) -> pd.DataFrame:
     """Let a chat model judge every answer against its ground truth.
 
@@ -188,18 +180,17 @@ def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
     try:
         structured = model.with_structured_output(_SCHEMA, include_raw=True)
     except (NotImplementedError, AttributeError):
-
-        def ask_in_words(text: str) -> tuple[Any, str]:
-            reply = as_text(model.invoke(text))
-            return _read_json(reply), reply
-
-        return ask_in_words
+        structured = None
 
     def ask(text: str) -> tuple[Any, str]:
+        if structured is None:
+            words = as_text(model.invoke(text))
+            return _read_json(words), words
+
+        # A reply that the limit of tokens cut off is one malformed reply, and not the end of all.
         try:
             reply = structured.invoke(text)
         except Exception as error:
-            # A reply that the limit of tokens cut off: one malformed reply, and not the end of all.
             cut = getattr(error, "completion", None)
             if cut is None:
                 raise

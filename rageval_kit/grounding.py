@@ -6,14 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from rageval_kit.documents import refuse_repeated_columns, text_of
-from rageval_kit.language import (
-    LANGUAGES,
-    Tokenizer,
-    content_words,
-    language_of,
-    looks_like_refusal,
-    occurs,
-)
+from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
 from rageval_kit.messages import name_some, warn_user, wrong_type
 from rageval_kit.rankings import ResultsLike, as_rankings
 
@@ -88,9 +81,7 @@ def _joined(sources: Any) -> str:
 
 
 def faithfulness_frame(
-    answers: Answers,
-    results: ResultsLike,
-    tokenizer: Tokenizer = content_words,
+    answers: Answers, results: ResultsLike, tokenizer: Tokenizer = content_words
 ) -> pd.DataFrame:
     """Screen every answer with `faithfulness`.
 
@@ -120,24 +111,19 @@ def faithfulness_frame(
             f"results has no query {name_some(unknown)}, which was answered: "
             "give the results it was made from."
         )
-    if tokenizer is content_words:
-        _warn_of_unknown_language("\n".join(answer for _, answer, _ in answered))
-
-    rows = {}
+    rows, texts = {}, []
     for query_id, answer, seen in answered:
         sources = _sources(rankings[query_id], seen, query_id)
         rows[query_id] = tuple(faithfulness(answer, sources, tokenizer))
+        texts += sources[:1]
+    if tokenizer is content_words and language_of(" ".join(texts)) is None:
+        warn_user(
+            "The sources seem to be in a language without a record in rageval_kit.language: every "
+            "word counts, function words too, and in one form only. Pass a tokenizer of your own."
+        )
+
     columns = ["faithfulness", "band", "supported", "unsupported"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("query_id")
-
-
-def _warn_of_unknown_language(text: str) -> None:
-    if language_of(text) is None:
-        warn_user(
-            "The answers seem to be in a language without a record in rageval_kit.language (it has "
-            f"{', '.join(LANGUAGES)}): every word counts, and only in the same form. "
-            "Pass a tokenizer of your own."
-        )
 
 
 def _sources(

@@ -419,6 +419,9 @@ def looks_like_refusal(text: str) -> bool:
     >>> looks_like_refusal("문서에 나와 있지 않습니다."), looks_like_refusal("환불 규정이 없다.")
     (True, False)
     """
-    sentences = [normalised(equal_text_key(sentence)) for sentence in split_sentences(text)]
     patterns = [known.refusal for known in LANGUAGES.values()]
-    return any(pattern.search(sentence) for sentence in sentences for pattern in patterns)
+    for sentence in map(equal_text_key, split_sentences(text)):
+        short = normalised(sentence[-500:])  # a refusal is no longer, and its predicate ends it
+        if any(pattern.search(short) for pattern in patterns):
+            return True
+    return False
