@@ -92,7 +92,7 @@ _KOREAN_STOP_FORMS = re.compile(
 _END = r"[가-힣]{1,4}\W*$"
 _NOT = f"(지는? ?않|지는? ?못[하했]){_END}"
 _NONE = f"없{_END}"
-_TEXTS = "(편람|문서|자료|본문|문맥|맥락|지문|텍스트|출처)"
+_TEXTS = "(편람|문서|자료|본문|문맥|맥락|지문|텍스트|출처|매뉴얼|안내서|안내문)"
 _SAID = "(정보|내용|설명|언급|답변?|규정)"
 _ABOUT = "(해당|관련|관한|대한)"
 _KOREAN_REFUSAL = re.compile(
@@ -140,7 +140,10 @@ _ENGLISH_ENDINGS = re.compile(
     re.VERBOSE,
 )
 
-_SOURCES = "(documents?|handbooks?|sources?|contexts?|texts?|passages?|excerpts?|given information)"
+_SOURCES = (
+    "((document|handbook|manual|guide|source|context|text|passage|excerpt|article)s?"
+    "|(given|provided) information)"
+)
 _DO_NOT = r"(do|does|did)( not|n['’]t)( \w+ly)?"
 _IS_NOT = r"(is|are|was|were)( not|n['’]t)( \w+ly)?"
 _SAID_BY = "(mentioned|stated|specified|provided|given|covered|included|found|listed|answered)"

@@ -387,6 +387,7 @@ REFUSALS = {
         "This is not given in the documents.",
         "There is not enough information.",
         "I cannot find it.",
+        "The manual does not say.",
         "I DO NOT KNOW",
         "I'm sorry, but the provided documents do not contain information about a curfew.",
         "The text doesn't mention any deadline.",
