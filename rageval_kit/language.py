@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
+from rageval_kit.messages import wrong_type
+
 Tokenizer: TypeAlias = Callable[[str], list[str]]
 
 _NOTHING = re.compile("(?!)")
@@ -172,7 +174,7 @@ _ENGLISH_REFUSAL = re.compile(
     ])
 )  # fmt: skip
 
-# ---------------------------------------------------------------- the records
+# ---------------------------------------------------------------- which language
 
 LANGUAGES = {
     "ko": Language(
@@ -208,7 +210,7 @@ def script_of(text: str) -> str:
     ('Hangul', 'Latin', 'Kana')
     """
     weights: Counter[str] = Counter()
-    for letter, times in Counter(unicodedata.normalize("NFKC", text)).items():
+    for letter, times in Counter(_nfkc(text)).items():
         if letter.isalpha():
             name = re.split("[ -]", unicodedata.name(letter, "unknown"))[0].title()
             script = {"Cjk": "Han", "Hiragana": "Kana", "Katakana": "Kana"}.get(name, name)
@@ -219,7 +221,7 @@ def script_of(text: str) -> str:
 def language_of(text: str) -> str | None:
     """Return the key in `LANGUAGES` of a text's language; None if it has no record there.
 
-    Latin letters are read as English, unless a text of twenty words and more has hardly an English
+    Latin letters are read as English, unless a text of fifty words and more has hardly an English
     stop word.
 
     >>> language_of("도서관은 몇 시에 여나요?"), language_of("Где библиотека?")
@@ -228,7 +230,7 @@ def language_of(text: str) -> str | None:
     words, script = [word for word, _ in _words(text)], script_of(text)
     for name, known in LANGUAGES.items():
         stop_words = sum(word in known.stop_words for word in words)
-        few = len(words) >= 20 and stop_words < known.stop_share * len(words)
+        few = len(words) >= 50 and stop_words < known.stop_share * len(words)
         if script in (known.script, "") and not few:
             return name
     return None
@@ -299,17 +301,31 @@ def equal_text_key(text: str) -> str:
     >>> equal_text_key("ＡＢＣ  123 rag") == equal_text_key("ABC 123 rag")
     True
     """
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return " ".join(_nfkc(text).split())
 
 
-@lru_cache(maxsize=256)  # a text is searched for many words, a corpus for the words of many queries
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", _checked(text))
+
+
+def _checked(text: Any) -> str:
+    if not isinstance(text, str):
+        raise wrong_type("text", "a text", text)
+    return text
+
+
 def normalised(text: str) -> str:
     """Return the text in one Unicode form and in lower case, without the commas of thousands.
 
     >>> normalised("VACUUM: 30,000원")
     'vacuum: 30000원'
     """
-    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", unicodedata.normalize("NFKC", text).lower())
+    return _normalised(_checked(text))
+
+
+@lru_cache(maxsize=256)  # a text is searched for many words, a corpus for the words of many queries
+def _normalised(text: str) -> str:
+    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", _nfkc(text).lower())
 
 
 def _language_of_word(word: str) -> Language | None:
@@ -383,7 +399,7 @@ def kiwi_words(text: str) -> list[str]:
     It knows the forms of a verb as one ("만들었다", "만든다"), which `content_words` does not.
     """
     tags = ("NNG", "NNP", "NR", "VV", "VA", "XR", "SL", "SN", "SH")
-    tokens = _kiwi().tokenize(unicodedata.normalize("NFKC", text))
+    tokens = _kiwi().tokenize(_nfkc(text))
     words = [token.form.lower() for token in tokens if token.tag.split("-")[0] in tags]
     stop_words = LANGUAGES["en"].stop_words
     return list(dict.fromkeys(word for word in words if len(word) > 1 and word not in stop_words))
@@ -408,7 +424,8 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences("3.5절을 본다. 끝이다."), split_sentences("雨です。本当？")
     (['3.5절을 본다.', '끝이다.'], ['雨です。', '本当？'])
     """
-    return [sentence for sentence in _SENTENCE_END.split(text.strip()) if sentence]
+    sentences = _SENTENCE_END.split(_checked(text).strip())
+    return [sentence for sentence in sentences if sentence]
 
 
 def looks_like_refusal(text: str) -> bool:

@@ -455,7 +455,7 @@ def test_faithfulness_of_something_else_is_refused(arguments, name):
 
 # ---------------------------------------------------------------- a language without a record
 
-GERMAN = "Die Gebühr ist größer als der Betrag, den die Bibliothek für das Buch verlangt " * 2
+GERMAN = "Die Gebühr ist größer als der Betrag, den die Bibliothek für das Buch verlangt " * 5
 
 
 def test_an_unknown_language_is_said():

@@ -214,8 +214,8 @@ def test_script_of(text, script):
     [
         ("도서관은 어디에 있나요?", "ko"),
         ("Library hours 2026", "en"),
-        ("Die Bibliothek " * 10, None),
-        ("The library is open. " * 10, "en"),
+        ("Die Bibliothek " * 30, None),
+        ("The library is open. " * 30, "en"),
         ("図書館はどこですか", None),
         ("2026", "ko"),
     ],
@@ -327,6 +327,23 @@ def test_texts_with_other_letters_are_not_equal(one, other):
 )
 def test_sentences(text, sentences):
     assert split_sentences(text) == sentences
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a text"], {"content": "a text"}])
+@pytest.mark.parametrize(
+    "function",
+    [
+        content_words,
+        normalised_tokens,
+        split_sentences,
+        looks_like_refusal,
+        equal_text_key,
+        script_of,
+    ],
+)
+def test_what_is_no_text_is_refused_in_words(function, text):
+    with pytest.raises(TypeError, match="text must be a text, found"):
+        function(text)
 
 
 # ---------------------------------------------------------------- refusals
