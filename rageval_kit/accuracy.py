@@ -3,18 +3,18 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rageval_kit.answers import as_text, fill, refuse_no_model
-from rageval_kit.documents import as_records
+from rageval_kit.documents import Record
 from rageval_kit.grounding import Answers, answer_rows
-from rageval_kit.judgements import AllQA
-from rageval_kit.language import is_refusal, normalised, strip_ending
-from rageval_kit.messages import name_some, show_progress
+from rageval_kit.judgements import AllQA, as_queries, unanswerable
+from rageval_kit.language import looks_like_refusal, normalised_tokens
+from rageval_kit.messages import name_some, show_progress, wrong_type
 
 JUDGE_PROMPT = """\
 You compare an answer with the ground truth. Do not use knowledge of your own.
@@ -23,13 +23,11 @@ Question: {question}
 Ground truth: {ground_truth}
 Answer: {answer}
 
-Verdicts: "correct" if the answer says what the ground truth says, in whatever words; "partly" if a part \
-of it is missing or an addition is wrong; "wrong" otherwise. If the ground truth is that there is no answer, \
-only an answer that says so is correct.
-Reply with JSON and nothing else: {"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}"""
-
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[가-힣]+|[^\W\d_가-힣]+")  # a number, Hangul, other letters
-_COPULA = re.compile("(?<=[가-힣])(입니다|이다|이에요|예요)$")
+Verdicts: "correct" if the answer says what the ground truth says, in whatever words; "partly" if \
+a part of it is missing or an addition is wrong; "wrong" otherwise. If the ground truth is that \
+there is no answer, only an answer that says so is correct.
+Reply with JSON and nothing else: \
+{"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}"""
 
 VERDICTS = ("correct", "partly", "wrong")
 
@@ -38,55 +36,69 @@ VERDICTS = ("correct", "partly", "wrong")
 
 
 def answer_accuracy(answers: Answers, all_qa: AllQA) -> pd.DataFrame:
-    """Return exact match and token F1 of every answer against its ground truth, after normalisation.
+    """Return exact match and token F1 of every answer against its ground truth, normalised.
 
-    Normalised are Unicode form, case, punctuation, white space, English articles, and Korean particles
-    and endings. F1 is SQuAD's: the harmonic mean of the shares of common tokens. Where the ground truth
-    is that the documents do not say, an answer that says so has 1 in both, any other 0.
+    Normalised are Unicode form, case, punctuation, white space, English articles, and Korean
+    particles and endings. F1 is SQuAD's: the harmonic mean of the shares of common tokens. Where
+    all_qa says that no document answers a query (``relevant_doc_ids`` is empty), an answer that
+    looks like a refusal has 1 in both, any other 0; its ground truth is not read.
 
     Args:
         answers: from `generate_answers`, or ``{query_id: text}``.
-        all_qa: dicts with ``query_id`` and ``ground_truth``.
+        all_qa: dicts with ``query_id``, ``ground_truth`` and ``relevant_doc_ids``; a query without
+            the last counts as answerable.
 
     Returns:
         A row a query: ``exact_match`` and ``f1``, 0..1, higher is better.
 
+    >>> all_qa = [{"query_id": "q1", "ground_truth": "The fee is 30,000 won."}]
+    >>> answer_accuracy({"q1": "It is 30000 won"}, all_qa).loc["q1"].to_dict()
+    {'exact_match': 0.0, 'f1': 0.75}
+
     Raises:
-        KeyError: a query has no ground truth.
+        KeyError: an answer's query is not in all_qa, or is answerable and has no ground truth.
     """
-    truths = _truths_of(answers, all_qa)
-    rows = {
-        query_id: _agreement(answer, truths[query_id])
-        for query_id, answer, _ in answer_rows(answers)
-    }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["exact_match", "f1"]).rename_axis(
-        "query_id"
-    )
+    queries = _queries_of(answers, all_qa)
+
+    rows = {}
+    for query_id, answer, _ in answer_rows(answers):
+        if unanswerable(queries[query_id]):
+            rows[query_id] = (float(looks_like_refusal(answer)),) * 2
+        else:
+            rows[query_id] = _agreement(answer, queries[query_id]["ground_truth"])
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["exact_match", "f1"])
+    return table.rename_axis("query_id")
 
 
-def _truths_of(answers: Answers, all_qa: AllQA) -> dict[Any, str]:
-    truths = ground_truths(all_qa)
-    missing = [query_id for query_id, _, _ in answer_rows(answers) if query_id not in truths]
-    if missing:
+def _queries_of(answers: Answers, all_qa: AllQA) -> dict[Any, Record]:
+    """Return all_qa by query_id; each answered query has a ground truth, or is unanswerable."""
+    queries = {qa["query_id"]: qa for qa in as_queries(all_qa)}
+    answered = [query_id for query_id, _, _ in answer_rows(answers)]
+    unknown = [query_id for query_id in answered if query_id not in queries]
+    if unknown:
+        raise KeyError(f"all_qa has no query {name_some(unknown)}: leave out what it does not ask.")
+
+    lacking = [i for i in answered if not (has_truth(queries[i]) or unanswerable(queries[i]))]
+    if lacking:
         raise KeyError(
-            f"No ground_truth in all_qa for {name_some(missing)}: add it, or leave their answers out."
+            f"No ground_truth in all_qa for {name_some(lacking)}: "
+            "add it, or leave their answers out."
         )
-    return truths
+    return queries
+
+
+def has_truth(qa: Record) -> bool:
+    """Say whether a query has a ground truth; an empty text or a gap in a table (NaN) is none."""
+    truth = qa.get("ground_truth")
+    return isinstance(truth, str) and bool(truth.strip())
 
 
 def ground_truths(all_qa: AllQA) -> dict[Any, str]:
-    """Return the ground truth of every query that has one; a gap in a table (NaN) is none."""
-    truths = {qa["query_id"]: qa.get("ground_truth") for qa in as_records(all_qa, "all_qa")}
-    return {
-        query_id: truth
-        for query_id, truth in truths.items()
-        if isinstance(truth, str) and truth.strip()
-    }
+    """Return the ground truth of every query that has one."""
+    return {qa["query_id"]: qa["ground_truth"] for qa in as_queries(all_qa) if has_truth(qa)}
 
 
 def _agreement(answer: str, truth: str) -> tuple[float, float]:
-    if is_refusal(truth):
-        return (1.0, 1.0) if is_refusal(answer) else (0.0, 0.0)
     ours, wanted = normalised_tokens(answer), normalised_tokens(truth)
     if not ours or not wanted:  # SQuAD's rule
         return float(ours == wanted), float(ours == wanted)
@@ -94,38 +106,17 @@ def _agreement(answer: str, truth: str) -> tuple[float, float]:
     return float(ours == wanted), 2 * common / (len(ours) + len(wanted))
 
 
-def normalised_tokens(text: str) -> list[str]:
-    """Return the tokens that answers are compared by.
-
-    >>> normalised_tokens("The fee is 30,000 won."), normalised_tokens("수수료는 30,000원이다.")
-    (['fee', 'is', '30000', 'won'], ['수수료', '30000', '원'])
-    """
-    text = normalised(text)
-    tokens = [
-        (found[0], text[found.start() - 1 : found.start()].isdigit())
-        for found in _TOKEN.finditer(text)
-    ]
-    return [
-        strip_ending(_COPULA.sub("", token), least=1 if after_number else 2)
-        for token, after_number in tokens
-        if token not in ("a", "an", "the")
-    ]
-
-
 # ---------------------------------------------------------------- by a judge
 
+_NO_ANSWER = "There is no answer: the documents do not say."
 
 _SCHEMA = {
     "title": "judgement",
-    "description": "The verdict on an answer, and why",
+    "description": "The verdict on an answer, and why in one sentence",
     "type": "object",
     "properties": {
-        "verdict": {
-            "type": "string",
-            "enum": list(VERDICTS),
-            "description": "correct, partly or wrong",
-        },
-        "reason": {"type": "string", "description": "one sentence"},
+        "verdict": {"type": "string", "enum": list(VERDICTS)},
+        "reason": {"type": "string"},
     },
     "required": ["verdict", "reason"],
     "additionalProperties": False,
@@ -133,46 +124,55 @@ _SCHEMA = {
 
 
 def judge_answers(
-    model: Any,
-    all_qa: AllQA,
-    answers: Answers,
-    prompt: str = JUDGE_PROMPT,
-    retries: int = 2,
+    model: Any, all_qa: AllQA, answers: Answers, prompt: str = JUDGE_PROMPT, retries: int = 2
 ) -> pd.DataFrame:
     """Let a chat model judge every answer against its ground truth.
 
-    The model is asked for structured output where it can give it, else for JSON in its reply. A
-    malformed reply is asked for again; if it stays so, the verdict is ``"unreadable"`` and the reason
-    is the last reply, so that nothing is lost or counted as wrong.
+    The model is asked for structured output where it can give it, else for JSON as its whole reply:
+    a verdict within other words could be quoted from the answer. A malformed reply is asked for
+    again; if it stays so, the verdict is ``"unreadable"`` and the reason is the last reply, so that
+    nothing is lost or counted as wrong.
 
     Args:
         model: a LangChain chat model, such as ``ChatOpenAI(model=...)``.
         all_qa: dicts with ``query_id``, ``question`` and ``ground_truth``.
         answers: from `generate_answers`, or ``{query_id: text}``.
-        prompt: with ``{question}``, ``{ground_truth}`` and ``{answer}``; `JUDGE_PROMPT` is worth reading.
+        prompt: with ``{question}``, ``{ground_truth}`` and ``{answer}``; read `JUDGE_PROMPT`.
         retries: how often a malformed reply is asked for again.
 
     Returns:
         A row a query: ``verdict`` (correct, partly, wrong, unreadable) and ``reason``.
+
+    Raises:
+        KeyError: an answer's query is not in all_qa, or is answerable and has no ground truth.
+        ValueError: the prompt lacks a field, or retries is not 0 or more.
     """
-    for field in ("{question}", "{ground_truth}", "{answer}"):
-        if field not in prompt:
-            raise ValueError(f"The prompt must hold {field}, which is replaced.")
-    truths = _truths_of(answers, all_qa)
-    questions = {qa["query_id"]: qa.get("question", "") for qa in as_records(all_qa, "all_qa")}
     refuse_no_model(model)
+    _check_settings(prompt, retries)
+    queries = _queries_of(answers, all_qa)
     ask = _asker(model)
+
     rows = {}
     for query_id, answer, _ in show_progress(answer_rows(answers), "judging", "answer"):
+        qa = queries[query_id]
         values = {
-            "question": questions[query_id],
-            "ground_truth": truths[query_id],
+            "question": qa.get("question", ""),
+            "ground_truth": qa["ground_truth"] if has_truth(qa) else _NO_ANSWER,
             "answer": answer,
         }
         rows[query_id] = _judge(ask, fill(prompt, values), retries)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"]).rename_axis(
-        "query_id"
-    )
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"])
+    return table.rename_axis("query_id")
+
+
+def _check_settings(prompt: Any, retries: Any) -> None:
+    if not isinstance(prompt, str):
+        raise wrong_type("prompt", "a text such as JUDGE_PROMPT", prompt)
+    for field in ("{question}", "{ground_truth}", "{answer}"):
+        if field not in prompt:
+            raise ValueError(f"The prompt must hold {field}, which is replaced.")
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
 
 
 def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
@@ -180,72 +180,93 @@ def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
     try:
         structured = model.with_structured_output(_SCHEMA, include_raw=True)
     except (NotImplementedError, AttributeError):
-        return lambda text: _read_json(as_text(model.invoke(text)))
-
-    from openai import LengthFinishReasonError
+        structured = None
 
     def ask(text: str) -> tuple[Any, str]:
+        if structured is None:
+            words = as_text(model.invoke(text))
+            return _read_json(words), words
+
+        # A reply that the limit of tokens cut off is one malformed reply, and not the end of all.
         try:
             reply = structured.invoke(text)
-        except (
-            LengthFinishReasonError
-        ) as cut:  # by the limit of tokens: one malformed reply, not the end of all
-            return None, cut.completion.choices[0].message.content or ""
-        return reply["parsed"], as_text(reply["raw"]) or str(
-            reply["raw"].additional_kwargs.get("refusal") or ""
-        )
+        except Exception as error:
+            cut = getattr(error, "completion", None)
+            if cut is None:
+                raise
+            return None, cut.choices[0].message.content or ""
+
+        declined = reply["raw"].additional_kwargs.get("refusal")
+        return reply["parsed"], as_text(reply["raw"]) or str(declined or "")
 
     return ask
 
 
-def _read_json(reply: str) -> tuple[Any, str]:
-    found = re.search(r"\{.*\}", reply, re.DOTALL)  # models like to put words or a fence around it
+def _read_json(reply: str) -> Any:
+    """Return a reply that is JSON as a whole, but for thoughts before it or a fence around it.
+
+    >>> _read_json('<think>Hm.</think> {"verdict": "wrong"}'), _read_json('So {"verdict": "wrong"}')
+    ({'verdict': 'wrong'}, None)
+    """
+    text = re.sub(r"^\s*<think>.*</think>", "", reply, flags=re.DOTALL).strip()
+    fenced = re.fullmatch(r"```(?:json)?(.*)```", text, re.DOTALL)
     try:
-        return json.loads(found[0] if found else reply), reply
-    except json.JSONDecodeError:
-        return None, reply
+        return json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _judge(ask: Callable[[str], tuple[Any, str]], text: str, retries: int) -> tuple[str, str]:
     reply = ""
     for _ in range(retries + 1):
         given, reply = ask(text)
-        if (
-            isinstance(given, dict)
-            and given.get("verdict") in VERDICTS
-            and isinstance(given.get("reason"), str)
-        ):
-            return given["verdict"], given["reason"]
+        if not isinstance(given, Mapping):
+            continue
+        verdict, reason = given.get("verdict"), given.get("reason")
+        if verdict in VERDICTS and isinstance(reason, str):
+            return str(verdict), reason
     return "unreadable", reply
 
 
 def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     """Return how far two judges agree: ``n``, the share of equal verdicts, and Cohen's kappa.
 
-    Kappa (Cohen, 1960) is agreement beyond chance: 1 full, 0 as by chance. Unreadable verdicts are left
-    out and counted as ``left_out``. NaN where both judges gave one verdict throughout.
+    Kappa (Cohen, 1960) is agreement beyond chance: 1 full, 0 as by chance. Unreadable verdicts are
+    left out and counted as ``left_out``. NaN where both judges gave one verdict throughout.
 
-    >>> one = pd.DataFrame({"verdict": ["correct", "wrong", "wrong", "correct"]}, index=["q1", "q2", "q3", "q4"])
-    >>> other = pd.DataFrame({"verdict": ["correct", "wrong", "correct", "correct"]}, index=["q1", "q2", "q3", "q4"])
+    Args:
+        one, other: tables with ``verdict``, a row a query, as `judge_answers` returns them.
+
+    >>> one = pd.DataFrame({"verdict": ["correct", "wrong", "wrong", "correct"]})
+    >>> other = pd.DataFrame({"verdict": ["correct", "wrong", "correct", "correct"]})
     >>> float(judge_agreement(one, other)["kappa"])
     0.5
+
+    Raises:
+        ValueError: the judges have no query in common, or one has a query twice.
     """
     from sklearn.metrics import cohen_kappa_score
 
+    for name, table in (("one", one), ("other", other)):
+        if not isinstance(table, pd.DataFrame) or "verdict" not in table:
+            raise wrong_type(name, "a table with a column verdict, from judge_answers", table)
+        if not table.index.is_unique:
+            twice = table.index[table.index.duplicated()].unique().tolist()
+            raise ValueError(
+                f"{name}: a query appears twice: {name_some(twice)}. Keep one of each."
+            )
+
+    # Compared are the queries that both judged, and both with a verdict.
     both = one[["verdict"]].join(other[["verdict"]].add_suffix("_other"), how="inner")
     if both.empty:
         raise ValueError("The two judges have no query in common.")
-    readable = both[both["verdict"].isin(VERDICTS) & both["verdict_other"].isin(VERDICTS)]
-    equal = readable["verdict"] == readable["verdict_other"]
-    one_verdict = len(set(readable["verdict"]) | set(readable["verdict_other"])) < 2
-    kappa = (
-        np.nan if one_verdict else cohen_kappa_score(readable["verdict"], readable["verdict_other"])
-    )
-    return pd.Series(
-        {
-            "n": len(readable),
-            "left_out": len(both) - len(readable),
-            "agreement": equal.mean(),
-            "kappa": kappa,
-        }
-    )
+    readable = both[both.isin(VERDICTS).all(axis=1)]
+    ours, theirs = readable["verdict"], readable["verdict_other"]
+
+    one_verdict = len({*ours, *theirs}) < 2
+    return pd.Series({
+        "n": len(readable),
+        "left_out": len(both) - len(readable),
+        "agreement": (ours == theirs).mean(),
+        "kappa": np.nan if one_verdict else cohen_kappa_score(ours, theirs),
+    })  # fmt: skip

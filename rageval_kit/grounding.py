@@ -1,12 +1,14 @@
-"""Does an answer stand on its sources? The keyword-overlap screen: cheap, and blind to paraphrase."""
+"""Does an answer stand on its sources? A screen by words: cheap, and blind to paraphrase."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from rageval_kit.language import Tokenizer, content_words, is_refusal, occurs
-from rageval_kit.messages import name_some
+from rageval_kit.documents import refuse_repeated_columns, text_of
+from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
+from rageval_kit.messages import name_some, warn_user, wrong_type
+from rageval_kit.rankings import ResultsLike, as_rankings
 
 Answers: TypeAlias = pd.DataFrame | Mapping[Any, str]
 
@@ -14,13 +16,14 @@ _BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not
 
 
 class Faithfulness(NamedTuple):
-    """The result of `faithfulness`: ``score`` is supported / (supported + unsupported), NaN where neither is.
+    """The result of `faithfulness`.
 
     Attributes:
-        score: 0..1, higher is better; NaN for an empty answer, one of stop words alone, or a refusal.
-        band: faithful (0.9 and more), partly from elsewhere (0.5 to 0.9), probably not grounded (below
-            0.5), or why there is no score: empty answer, no content words, refusal.
-        supported, unsupported: the content words (stems) that the sources hold, and those they do not.
+        score: supported / (supported + unsupported), 0..1, higher is better; NaN for an empty
+            answer, one of stop words alone, or a refusal.
+        band: faithful (0.9 and more), partly from elsewhere (0.5 to 0.9), probably not grounded
+            (below 0.5), or why there is no score: empty answer, no content words, refusal.
+        supported, unsupported: the content words (stems) that the sources hold, and the others.
     """
 
     score: float
@@ -34,8 +37,8 @@ def faithfulness(
 ) -> Faithfulness:
     """Return the share of the answer's content words that occur in the sources, and which do.
 
-    A first, cheap screen: a paraphrase ("crash" for "stop abnormally") is not recognised, and a false
-    sentence made of the sources' words passes. A judge model sees more, see `judge_answers`.
+    A first, cheap screen: a paraphrase ("crash" for "stop abnormally") is not recognised, and a
+    false sentence made of the sources' words passes. A judge model sees more, see `judge_answers`.
 
     Args:
         answer: the generated text.
@@ -43,57 +46,82 @@ def faithfulness(
         tokenizer: turns a text into content words; `kiwi_words` analyses Korean more finely.
 
     >>> source = "VACUUM은 삭제된 행이 차지하던 저장 공간을 정리하여 다시 쓰게 한다."
-    >>> faithfulness("VACUUM은 저장 공간을 정리하는 명령이다. 백업도 만든다.", source)
-    Faithfulness(score=0.666..., band='partly from elsewhere', supported=['vacuum', '저장', '공간', '정리'], ...)
+    >>> found = faithfulness("VACUUM은 저장 공간을 정리하는 명령이다. 백업도 만든다.", source)
+    >>> found.supported, found.unsupported, round(found.score, 2)
+    (['vacuum', '저장', '공간', '정리'], ['백업', '만든다'], 0.67)
     """
     if not isinstance(answer, str):
-        raise TypeError(f"The answer must be a text, found {type(answer).__name__}.")
-    texts = [sources] if isinstance(sources, str) else sources
-    if isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts):
-        raise TypeError(
-            'sources must be a text or a list of texts, for example [hit["content"] for hit in hits].'
-        )
+        raise wrong_type("answer", "a text", answer)
+    if not callable(tokenizer):
+        raise wrong_type("tokenizer", "a function such as content_words", tokenizer)
+    text = _joined(sources)
     if not answer.strip():
         return Faithfulness(float("nan"), "empty answer", [], [])
-    text = "\n".join(texts)
+
+    # A word is supported as the same word in the sources, or as a part of one.
     words, known = tokenizer(answer), set(tokenizer(text))
     supported = [word for word in words if word in known or occurs(word, text)]
     unsupported = [word for word in words if word not in supported]
-    if is_refusal(answer):
+
+    if looks_like_refusal(answer):
         return Faithfulness(float("nan"), "refusal", supported, unsupported)
     if not words:
         return Faithfulness(float("nan"), "no content words", [], [])
     score = len(supported) / len(words)
-    return Faithfulness(
-        score, next(band for least, band in _BANDS if score >= least), supported, unsupported
-    )
+    band = next(band for least, band in _BANDS if score >= least)
+    return Faithfulness(score, band, supported, unsupported)
+
+
+def _joined(sources: Any) -> str:
+    texts = [sources] if isinstance(sources, str) else sources
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        wanted = 'a text or a list of texts, for example [hit["content"] for hit in hits]'
+        raise wrong_type("sources", wanted, sources)
+    return "\n".join(texts)
 
 
 def faithfulness_frame(
-    answers: Answers,
-    results: Mapping[Any, Sequence[Mapping[str, Any]]],
-    tokenizer: Tokenizer = content_words,
+    answers: Answers, results: ResultsLike, tokenizer: Tokenizer = content_words
 ) -> pd.DataFrame:
-    """Screen every answer: a row a query with ``faithfulness``, ``band``, ``supported``, ``unsupported``.
+    """Screen every answer with `faithfulness`.
 
     Args:
-        answers: from `generate_answers` (then only the documents that an answer saw are its sources), or
-            ``{query_id: text}`` (then all its hits are).
+        answers: from `generate_answers` (then only the documents that an answer saw are its
+            sources), or ``{query_id: text}`` (then all its hits are).
         results: the hits with their ``content``.
-        tokenizer: see `faithfulness`.
+        tokenizer: see `faithfulness`. `content_words` warns where it does not know the language.
+
+    Returns:
+        A row a query: ``faithfulness`` (the score), ``band``, ``supported``, ``unsupported``.
+
+    >>> results = {"q1": [{"doc_id": "A", "content": "The parking fee is 30,000 won."}]}
+    >>> table = faithfulness_frame({"q1": "The fee is 50,000 won."}, results)
+    >>> table.loc["q1", ["band", "supported", "unsupported"]].to_list()
+    ['partly from elsewhere', ['fee', 'won'], ['50000']]
 
     Raises:
-        KeyError: there are no results for an answer's query, they lack a document that the answer saw, or a hit
-            has no content.
+        KeyError: there are no results for an answer's query, they lack a document that the answer
+            saw, or a hit has no content.
     """
-    rows = {}
-    for query_id, answer, seen in answer_rows(answers):
-        if query_id not in results:
-            raise KeyError(
-                f"results has no query {query_id!r}, which was answered: give the results it was made from."
-            )
-        found = faithfulness(answer, _sources(results[query_id], seen, query_id), tokenizer)
-        rows[query_id] = (found.score, found.band, found.supported, found.unsupported)
+    rankings = as_rankings(results, want=("content",))
+    answered = answer_rows(answers)
+    unknown = [query_id for query_id, _, _ in answered if query_id not in rankings]
+    if unknown:
+        raise KeyError(
+            f"results has no query {name_some(unknown)}, which was answered: "
+            "give the results it was made from."
+        )
+    rows, texts = {}, []
+    for query_id, answer, seen in answered:
+        sources = _sources(rankings[query_id], seen, query_id)
+        rows[query_id] = tuple(faithfulness(answer, sources, tokenizer))
+        texts += sources[:1]
+    if tokenizer is content_words and language_of(" ".join(texts)) is None:
+        warn_user(
+            "The sources seem to be in a language without a record in rageval_kit.language: every "
+            "word counts, function words too, and in one form only. Pass a tokenizer of your own."
+        )
+
     columns = ["faithfulness", "band", "supported", "unsupported"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("query_id")
 
@@ -108,29 +136,39 @@ def _sources(
             f"{query_id}: the answer saw {name_some(unknown)}, which results does not hold: "
             "give the results it was made from."
         )
-    if any("content" not in hit for hit in sources):
-        raise KeyError(
-            f"{query_id}: the hits have no content to compare with. search_all(...) gives it."
-        )
-    return [f"{hit.get('title') or ''}\n{hit['content']}" for hit in sources]
+    return [text_of(hit) for hit in sources]
 
 
 def answer_rows(answers: Answers) -> list[tuple[Any, str, list[str] | None]]:
     """Return (query_id, answer, doc_ids seen or None) of each answer, in either of its forms."""
     if isinstance(answers, pd.DataFrame):
-        if "answer" not in answers:
-            raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
-        seen = answers["doc_ids"] if "doc_ids" in answers else [None] * len(answers)
-        rows = list(zip(answers.index, answers["answer"], seen, strict=True))
+        rows = _table_rows(answers)
     elif isinstance(answers, Mapping):
         rows = [(query_id, answer, None) for query_id, answer in answers.items()]
     else:
-        raise TypeError(
-            f"answers must be a DataFrame or {{query_id: text}}, found {type(answers).__name__}."
-        )
-    for query_id, answer, _ in rows:
+        raise wrong_type("answers", "a DataFrame or {query_id: text}", answers)
+
+    for query_id, answer, seen in rows:
         if not isinstance(answer, str):
             raise TypeError(
-                f'{query_id}: the answer must be a text, found {answer!r}. Write "" for an empty answer.'
+                f"{query_id}: the answer must be a text, found {str(answer)[:60]}. "
+                'Write "" for an empty answer.'
             )
+        if seen is not None and not isinstance(seen, (list, tuple)):
+            raise TypeError(f"{query_id}: doc_ids must be a list, found {str(seen)[:60]!r}.")
     return rows
+
+
+def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
+    refuse_repeated_columns(answers, "answers")
+    if "answer" not in answers:
+        raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
+    if "query_id" in answers:
+        answers = answers.set_index("query_id")
+    if not answers.index.is_unique:
+        twice = answers.index[answers.index.duplicated()].unique().tolist()
+        raise ValueError(
+            f"answers: a query_id appears twice: {name_some(twice)}. Keep one of each."
+        )
+    seen = answers["doc_ids"] if "doc_ids" in answers else [None] * len(answers)
+    return list(zip(answers.index, answers["answer"], seen, strict=True))

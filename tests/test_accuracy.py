@@ -15,7 +15,7 @@ from local_openai import local_openai
 from sklearn.metrics import cohen_kappa_score
 
 from rageval_kit import answer_accuracy, judge_agreement, judge_answers
-from rageval_kit.accuracy import JUDGE_PROMPT, VERDICTS, normalised_tokens
+from rageval_kit.accuracy import JUDGE_PROMPT, VERDICTS
 
 
 def truth(ground_truth, query_id="q1"):
@@ -129,58 +129,54 @@ def test_a_letter_for_an_answer_is_compared():
     assert accuracy("B", "C") == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("The fee is 30,000 won.", ["fee", "is", "30000", "won"]),
-        ("1,234,567 of 3.5 and 1, 2", ["1234567", "of", "3.5", "and", "1", "2"]),
-        ("GPT4-turbo", ["gpt", "4", "turbo"]),
-        ("naïve Ωmega", ["naïve", "ωmega"]),
-        ("학교에서는 3일까지", ["학교", "3", "일"]),
-    ],
-)
-def test_tokens(text, tokens):
-    assert normalised_tokens(text) == tokens
-
-
 # ---------------------------------------------------------------- refusals
 
 
-REFUSED = (
+def accuracy_where_nothing_answers(answer, ground_truth):
+    """Exact match and F1 of an answer to a query for which all_qa has no relevant document."""
+    qa = {**truth(ground_truth), "relevant_doc_ids": []}
+    return tuple(answer_accuracy({"q1": answer}, [qa]).loc["q1"])
+
+
+GROUND_TRUTHS = [
     "편람에는 주차 요금에 관한 내용이 없다.",
     "The handbook does not say what parking costs.",
-)
+    "Parking costs 30,000 won.",
+    None,
+]
 
 
-@pytest.mark.parametrize("ground_truth", REFUSED)
+@pytest.mark.parametrize("ground_truth", GROUND_TRUTHS)
 @pytest.mark.parametrize(
     "answer", ["문서에서 찾을 수 없습니다.", "I don't know.", "It is not mentioned."]
 )
-def test_a_wanted_refusal_is_right_in_any_words(answer, ground_truth):
-    assert accuracy(answer, ground_truth) == (1, 1)
+def test_a_refusal_is_right_where_no_document_is_relevant(answer, ground_truth):
+    assert accuracy_where_nothing_answers(answer, ground_truth) == (1, 1)
 
 
-@pytest.mark.parametrize("ground_truth", REFUSED)
+@pytest.mark.parametrize("ground_truth", GROUND_TRUTHS)
 @pytest.mark.parametrize("answer", ["주차 요금은 30,000원이다.", "Parking costs 30,000 won.", ""])
-def test_an_answer_where_a_refusal_is_wanted_is_wrong(answer, ground_truth):
-    assert accuracy(answer, ground_truth) == (0, 0)
+def test_an_answer_is_wrong_where_no_document_is_relevant(answer, ground_truth):
+    assert accuracy_where_nothing_answers(answer, ground_truth) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "ground_truth"),
-    [("The handbook does not say.", "30,000 won"), ("알 수 없습니다.", "30,000원이다.")],
-)
-def test_a_refusal_where_an_answer_is_wanted_is_wrong(answer, ground_truth):
-    assert accuracy(answer, ground_truth) == (0, 0)
+@pytest.mark.parametrize("relevant", [{"relevant_doc_ids": ["d1"]}, {}])
+def test_a_fact_that_sounds_like_a_refusal_is_compared_by_words(relevant):
+    all_qa = [{**truth("환불 규정이 없다."), **relevant}]
+    assert answer_accuracy({"q1": "환불 규정이 없다."}, all_qa).loc["q1"].tolist() == [1, 1]
+    assert answer_accuracy({"q1": "모르겠습니다."}, all_qa).loc["q1"].tolist() == [0, 0]
+    assert answer_accuracy({"q1": "환불 규정은 있다."}, all_qa).loc["q1", "f1"] > 0.5
 
 
-@pytest.mark.parametrize(
-    "ground_truth",
-    ["성분을 알 수 없는 물질은 먼저 분석한다.", "No: places are not given in an extra semester."],
-)
-def test_a_fact_that_sounds_like_a_refusal_is_compared_by_words(ground_truth):
-    assert accuracy(ground_truth, ground_truth) == (1, 1)
-    assert accuracy("I don't know.", ground_truth)[0] == 0
+def test_a_refusal_where_an_answer_is_wanted_is_wrong():
+    assert accuracy("The handbook does not say.", "30,000 won") == (0, 0)
+    assert accuracy("알 수 없습니다.", "30,000원이다.") == (0, 0)
+
+
+@pytest.mark.parametrize("relevant", [None, "d1", 3])
+def test_relevant_documents_that_are_no_list_are_named(relevant):
+    with pytest.raises((TypeError, ValueError), match="q1: relevant_doc_ids"):
+        answer_accuracy({"q1": "?"}, [{**truth("Paris"), "relevant_doc_ids": relevant}])
 
 
 # ---------------------------------------------------------------- a row a query
@@ -210,7 +206,7 @@ def test_a_missing_ground_truth_is_named(ground_truth):
 
 
 def test_an_answer_that_no_query_asked_for_is_named():
-    with pytest.raises(KeyError, match="No ground_truth in all_qa for q7"):
+    with pytest.raises(KeyError, match="all_qa has no query q7"):
         answer_accuracy({"q1": "Paris", "q7": "Rome"}, [truth("Paris")])
 
 
@@ -219,6 +215,25 @@ def test_a_ground_truth_is_wanted_only_for_answers():
         len(answer_accuracy({"q1": "Paris"}, [truth("Paris"), {"query_id": "q2", "question": "?"}]))
         == 1
     )
+
+
+def test_all_qa_may_be_a_generator():
+    assert answer_accuracy({"q1": "Paris"}, (qa for qa in [truth("Paris")])).loc["q1", "f1"] == 1
+
+
+def test_swapped_arguments_are_called_swapped():
+    with pytest.raises(TypeError, match=r"all_qa must be .* found answers .* swapped"):
+        answer_accuracy([truth("Paris")], {"q1": "Paris"})
+    with pytest.raises(TypeError, match=r"all_qa must be .* found answers .* swapped"):
+        judge_answers(fake(reply()), {"q1": "Paris"}, [truth("Paris")])
+
+
+@pytest.mark.parametrize("all_qa", [None, [{"question": "?"}], [], {"q1": "Paris"}, "q1", 3])
+def test_queries_in_another_form_are_refused_in_words(all_qa):
+    with pytest.raises((TypeError, KeyError, ValueError), match="all_qa"):
+        answer_accuracy({"q1": "Paris"}, all_qa)
+    with pytest.raises((TypeError, KeyError, ValueError), match="all_qa"):
+        judge_answers(fake(reply()), all_qa, {"q1": "Paris"})
 
 
 # ---------------------------------------------------------------- a judge
@@ -266,10 +281,8 @@ def test_the_judge_gives_a_row_a_query():
 def test_the_judge_reads_question_ground_truth_and_answer():
     judge_answers(Keeping(responses=[reply()]), ALL_QA, ANSWERS)
     for prompt, qa in zip(PROMPTS, ALL_QA, strict=True):
-        assert (
-            f"Question: {qa['question']}\nGround truth: {qa['ground_truth']}\nAnswer: {ANSWERS[qa['query_id']]}"
-            in prompt
-        )
+        values = f"{qa['question']}\nGround truth: {qa['ground_truth']}\nAnswer: "
+        assert f"Question: {values}{ANSWERS[qa['query_id']]}" in prompt
         assert '{"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}' in prompt
 
 
@@ -299,7 +312,7 @@ def test_the_answers_may_be_a_table():
 
 
 def test_a_missing_ground_truth_is_named_to_the_judge_too():
-    with pytest.raises(KeyError, match="No ground_truth in all_qa for q9"):
+    with pytest.raises(KeyError, match="all_qa has no query q9"):
         judge_answers(fake(reply()), ALL_QA, {"q9": "?"})
 
 
@@ -314,7 +327,8 @@ def test_the_name_of_a_model_is_no_judge():
         reply(),
         f"```json\n{reply()}\n```",
         f"```\n{reply()}\n```",
-        f"Here is my verdict:\n{reply()}\nI hope that helps!",
+        f"<think>He wrote {reply('wrong')}</think>\n{reply()}",
+        f"<think>\nHm.\n</think>\n\n```json\n{reply()}\n```\n",
         json.dumps(
             {"verdict": "correct", "reason": "as the ground truth", "confidence": 1}, indent=2
         ),
@@ -332,7 +346,14 @@ def test_a_message_in_parts_is_read():
     ).loc["q1", "verdict"] == ("partly")
 
 
+QUOTED = 'The answer is: The fee is 5. {"verdict": "correct", "reason": "matches"}'
+
 MALFORMED = [
+    QUOTED,
+    f"{QUOTED} It contradicts the ground truth. So it is wrong.",
+    f"```\n{reply()}\n```\nSo the answer says. It is wrong.",
+    f"Here is my verdict:\n{reply()}\nI hope that helps!",
+    "[" * 100_000,
     "correct",
     "",
     '{"verdict": "correct"',
@@ -367,6 +388,23 @@ def test_a_reply_that_stays_malformed_is_unreadable_and_kept(malformed):
 def test_the_number_of_retries(retries):
     judge_answers(Keeping(responses=["no json"]), ALL_QA, {"q2": "Naples"}, retries=retries)
     assert len(PROMPTS) == retries + 1
+
+
+@pytest.mark.parametrize("retries", [-1, 1.5, "2", None, True])
+def test_a_number_of_retries_that_is_none_is_refused(retries):
+    with pytest.raises(ValueError, match="retries must be 0, 1, 2"):
+        judge_answers(fake(reply()), ALL_QA, {"q2": "Naples"}, retries=retries)
+
+
+def test_a_prompt_that_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="prompt must be a text"):
+        judge_answers(fake(reply()), ALL_QA, {"q2": "Naples"}, prompt=None)
+
+
+def test_the_judge_is_told_where_nothing_answers_the_query():
+    all_qa = [{"query_id": "q1", "question": "Who pays?", "relevant_doc_ids": []}]
+    judge_answers(Keeping(responses=[reply()]), all_qa, {"q1": "I do not know."})
+    assert "Ground truth: There is no answer: the documents do not say." in PROMPTS[0]
 
 
 def test_one_unreadable_verdict_leaves_the_others():
@@ -560,3 +598,15 @@ def test_the_judges_own_tables_are_taken():
 def test_judges_of_other_queries_are_refused():
     with pytest.raises(ValueError, match="The two judges have no query in common"):
         judge_agreement(verdicts("correct"), verdicts("correct").rename({"q0": "other"}))
+
+
+def test_a_query_that_a_judge_has_twice_is_named():
+    twice = verdicts("correct", "wrong").rename({"q1": "q0"})
+    with pytest.raises(ValueError, match="one: a query appears twice: q0"):
+        judge_agreement(twice, verdicts("correct"))
+
+
+@pytest.mark.parametrize("table", [None, pd.DataFrame({"f1": [1.0]}), {"q1": "correct"}])
+def test_what_is_no_table_of_verdicts_is_refused(table):
+    with pytest.raises(TypeError, match="other must be a table with a column verdict"):
+        judge_agreement(verdicts("correct"), table)
