@@ -5,14 +5,15 @@ says what is to be seen. In a notebook the cell ends with ``plt.show()``. A text
 font can draw is replaced by an id: ``python -m rageval_kit check`` says how to get a Korean font.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.messages import describe, name_some
+from rageval_kit.judgements import is_relevant, relevant_grades
+from rageval_kit.messages import count, describe, name_some
 from rageval_kit.rankings import Hit, as_rankings
 from rageval_kit.relevance import Relevance
 
@@ -59,7 +60,7 @@ def plot_lines(
         ValueError: its index or a cell is not a number, or there is nothing to draw.
     """
     table = _as_lines(table)
-    ax = ax or _new_axes((9, 5))
+    ax = _axes(ax, (9, 5))
     from matplotlib.ticker import FixedLocator
     from matplotlib.transforms import ScaledTranslation
 
@@ -93,20 +94,27 @@ def _as_lines(table: Any) -> pd.DataFrame:
             "plot_lines draws a table, such as evaluate(all_qa, results, ks=range(1, 11)); "
             f"found {describe(table)}.{cure}"
         )
-    if table.columns.name == "k":
-        table = table.T
-    strange = [x for x in table.index if not isinstance(x, (int, float, np.number))]
-    if strange:
+
+    # The numbers to draw over stand in the index, or, as in evaluate's table, in the columns.
+    turned = table if _are_numbers(table.index) else table.T
+    if not _are_numbers(turned.index) or not turned.columns.is_unique:
         raise ValueError(
-            "plot_lines draws a line a column over an index of numbers, such as cutoffs, and this "
-            f"index holds {name_some(strange)}. Leave such rows out, or turn the table: table.T"
+            "plot_lines draws over numbers, such as cutoffs, in the index or in the columns, each "
+            f"line with a name of its own; found the index {name_some(list(table.index))} and the "
+            f"columns {name_some(list(table))}. Leave out what is no number, such as R."
         )
-    texts = table.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]
-    if len(texts) or table.count().sum() == 0:
-        raise ValueError(
-            f"plot_lines draws numbers: there are none in {name_some(list(texts)) or 'this table'}."
-        )
-    return table.dropna(axis=1, how="all").sort_index()
+    try:
+        values = turned.astype(float).dropna(axis=1, how="all")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"plot_lines draws numbers; in this table: {error}.") from None
+    if values.empty or np.isinf(values.to_numpy()).any():
+        raise ValueError("plot_lines draws numbers; this table has none, or infinite ones.")
+    values.index = pd.Index(pd.to_numeric(pd.Series(values.index)), name=values.index.name)
+    return values.sort_index()
+
+
+def _are_numbers(labels: pd.Index) -> bool:
+    return bool(pd.to_numeric(pd.Series(labels), errors="coerce").notna().all())
 
 
 def _lanes(values: np.ndarray) -> list[int]:
@@ -125,8 +133,11 @@ def _lanes(values: np.ndarray) -> list[int]:
         alike = np.abs(values[:, : len(lanes)] - column[:, None]) < near
         both = (alike[1:] & alike[:-1]).any(axis=0) | alike.all(axis=0)
         taken = {lane for lane, coincide in zip(lanes, both, strict=True) if coincide}
-        lanes.append(next(lane for lane in (0, -1, 1, -2, 2, *range(3, 99)) if lane not in taken))
+        lanes.append(next(lane for lane in _LANES if lane not in taken))
     return lanes
+
+
+_LANES = (0, -1, 1, -2, 2, *range(3, 1000))
 
 
 def _label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
@@ -148,8 +159,8 @@ def _label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
         line, shift = lines[position], (30, place - heights[position])
         name = _drawable(line.get_label(), f"line {position + 1}")
         leader = {"arrowstyle": "-", "color": line.get_color(), "relpos": (0, 0.5), "shrinkA": 0}
-        style = {"xycoords": line.get_transform(), "va": "center", "arrowprops": leader}
-        _write(ax, name, ends[position], shift, line.get_color(), **style)
+        style: dict[str, Any] = {"va": "center", "xycoords": line.get_transform()}
+        _write(ax, name, ends[position], shift, line.get_color(), arrowprops=leader, **style)
 
 
 def plot_relevance_matrix(
@@ -172,21 +183,19 @@ def plot_relevance_matrix(
     from matplotlib.patches import Rectangle
 
     n, k = matrix.gains.shape
-    ax = ax or _new_axes((1.6 + 0.8 * k, 1.4 + 0.42 * n))
+    ax = _axes(ax, (1.6 + 0.8 * k, 1.4 + 0.42 * n))
     for (row, rank), gain in np.ndenumerate(matrix.gains):
         corner, colour = (rank + 0.53, row - 0.47), BLUE if gain > 0 else GREY
         ax.add_patch(Rectangle(corner, 0.94, 0.94, color=colour))
         if gain > 0:
-            style = {"ha": "center", "va": "center", "color": "white", "fontweight": "bold"}
-            ax.text(rank + 1, row, f"{gain:.3g}", fontsize=14, **style)
+            text = ax.text(rank + 1, row, f"{gain:.3g}", color="white", fontweight="bold")
+            text.set(ha="center", va="center", fontsize=14)
 
     ax.set_xlim(0.5, k + 0.5)
     ax.set_ylim(n - 0.5, -0.5)
-    ax.set_xticks(matrix.ranks)
-    names = [
-        _drawable(query_id, f"query {row}") for row, query_id in enumerate(matrix.query_ids, 1)
-    ]
-    ax.set_yticks(range(n), names)
+    ax.set_xticks(range(1, k + 1), matrix.ranks.astype(str))
+    names = zip(matrix.query_ids, range(1, n + 1), strict=True)
+    ax.set_yticks(range(n), [_drawable(query_id, f"query {row}") for query_id, row in names])
     ax.set_xlabel("rank")
     _finish(ax, title)
     ax.spines[:].set_visible(False)
@@ -213,11 +222,12 @@ def plot_hits(
         TypeError: one of them has another form.
         ValueError: there is no hit, or one has no score.
     """
-    hits, relevant = _scored_hits(hits), _relevant_ids(relevant_doc_ids)
-    ax = ax or _new_axes((9, 1.4 + 0.5 * len(hits)))
+    hits = _scored_hits(hits)
+    grades = relevant_grades({"query_id": "plot_hits", "relevant_doc_ids": relevant_doc_ids})
+    ax = _axes(ax, (9, 1.4 + 0.5 * len(hits)))
     scores = [hit["score"] for hit in hits]
     for rank, hit in enumerate(hits, start=1):
-        found = hit["doc_id"] in relevant
+        found = is_relevant(grades.get(hit["doc_id"], 0.0))
         fill, edge = (BLUE, BLUE) if found else (GREY, "#808080")
         ax.plot(hit["score"], rank, "o", markersize=14, color=fill, markeredgecolor=edge)
         words = f"{hit['score']:.3f}" + ("  relevant" if found else "")
@@ -239,34 +249,18 @@ def plot_hits(
 
 
 def _scored_hits(hits: Any) -> Sequence[Hit]:
-    if isinstance(hits, Mapping) and not hits.keys() & {"doc_id", "query_id"}:
-        first = next(iter(hits), "q01")
-        raise TypeError(
-            f"plot_hits draws the hits of one query: write results[{first!r}]; "
-            f"found {describe(hits)}."
-        )
+    wanted = 'plot_hits draws the hits of one query, such as results["q01"]'
     if not isinstance(hits, (list, tuple)):
-        raise TypeError(
-            f"plot_hits draws the hits of one query, such as results['q01']; found {describe(hits)}."
-        )
-    checked = as_rankings({"hits": hits})["hits"]
-    without = [hit["doc_id"] for hit in checked if hit.get("score") is None]
+        raise TypeError(f"{wanted}; found {describe(hits)}.")
+    checked = as_rankings({"hits": list(hits)})["hits"]
+    without = [hit["doc_id"] for hit in checked if not np.isfinite(hit.get("score") or 0.0)]
+    without += [hit["doc_id"] for hit in checked if hit.get("score") is None]
     if without or not checked:
-        named = f"{name_some(without)} has none" if without else "there is no hit"
-        raise ValueError(f"plot_hits draws the scores of hits, and {named}. Use search_all's hits.")
-    return checked
-
-
-def _relevant_ids(relevant_doc_ids: Any) -> set[Any]:
-    """Return the ids; of graded ones those with a grade above 0."""
-    if isinstance(relevant_doc_ids, Mapping) and "query_id" not in relevant_doc_ids:
-        return {doc_id for doc_id, grade in relevant_doc_ids.items() if grade > 0}
-    if not isinstance(relevant_doc_ids, (list, tuple, set, frozenset, pd.Index, np.ndarray)):
-        raise TypeError(
-            'relevant_doc_ids must be a list such as ["doc_001"], qa["relevant_doc_ids"] of that '
-            f"query; found {describe(relevant_doc_ids)}."
+        raise ValueError(
+            f"{wanted}, with a score each; found {count(len(checked), 'hit')}, without a score: "
+            f"{name_some(without) or 'none'}."
         )
-    return set(relevant_doc_ids)
+    return checked
 
 
 def plot_comparison(
@@ -274,8 +268,9 @@ def plot_comparison(
 ) -> "Axes":
     """Draw the mean of every run and, beside it, its difference to the baseline, with the verdict.
 
-    The verdict is about the difference: it is better or worse where the interval on the right
-    leaves out 0, also where the intervals of the means overlap.
+    The verdict is about the difference, on the right: intervals of the means may overlap where one
+    run is better. Where several comparisons were made, Holm's p decides, and the interval of one
+    may leave out 0 though nothing can be told.
 
     Args:
         table: of `compare`.
@@ -285,34 +280,40 @@ def plot_comparison(
     Raises:
         TypeError, ValueError: table is not `compare`'s, or has no such metric.
     """
-    _refuse_other_table("plot_comparison", "compare(runs, all_qa)", table, ("mean", "verdict"))
+    columns = ("mean", "low", "high", "difference", "difference_low", "difference_high", "p_holm")
+    maker = "compare(runs, all_qa)"
+    _refuse_other_table("plot_comparison", maker, table, (*columns, "verdict"))
     runs = _runs_of(table, metric)
-    ax = ax or _new_axes((12, 1.7 + 0.75 * len(runs)))
+    ax = _axes(ax, (12, 1.7 + 0.8 * len(runs)))
     ax.set_axis_off()
-    means, change = ax.inset_axes((0, 0, 0.47, 1)), ax.inset_axes((0.53, 0, 0.47, 1))
+    means, change = ax.inset_axes((0, 0, 0.45, 1)), ax.inset_axes((0.5, 0, 0.45, 1))
 
-    verdicts = runs["verdict"].str.partition(";")[0].str.partition(":")[0]
-    colours = [{"better": BLUE, "worse": RED}.get(verdict, BLACK) for verdict in verdicts]
-    for row, (run, colour) in enumerate(zip(runs.to_dict("records"), colours, strict=True)):
+    # Left the means; right what the verdict is about: difference, 0 and the corrected p.
+    verdicts = []
+    for row, run in enumerate(runs.to_dict("records")):
+        verdict = str(run["verdict"]).partition(";")[0].partition(":")[0]
+        colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
         _interval(means, row, run["low"], run["mean"], run["high"], BLACK, "{:.3f}")
-        ends = run["difference_low"], run["difference"], run["difference_high"]
         if not np.isnan(run["difference"]):
+            ends = run["difference_low"], run["difference"], run["difference_high"]
             _interval(change, row, *ends, colour, "{:+.3f}")
+            verdict += f"\np_holm = {run['p_holm']:.2g}"
+        verdicts.append(verdict)
+    change.axvline(0, color=BLACK, linewidth=1, zorder=0)
 
     names = [_drawable(name, f"run {row}") for row, name in enumerate(runs.index, start=1)]
     means.set_yticks(range(len(runs)), names)
-    change.axvline(0, color=BLACK, linewidth=1, zorder=0)
     change.set_yticks(range(len(runs)), verdicts)
     change.yaxis.tick_right()
-    means.set_xlabel(f"{metric}, mean, 95 % interval")
-    change.set_xlabel(f"difference to {_drawable(_baseline(runs), 'the baseline')}, 95 % interval")
+    means.set_xlabel(f"{metric}, 95 % interval")
+    change.set_xlabel("difference, 95 % interval")
     for panel in (means, change):
         panel.set_ylim(len(runs) - 0.5, -0.7)
         panel.margins(x=0.1)
+        panel.locator_params(axis="x", nbins=5)
         _finish(panel, None)
     change.spines.left.set_visible(False)
-    for label, colour in zip(change.get_yticklabels(), colours, strict=True):
-        label.set_color(colour)
+    change.tick_params(axis="y", length=0)
     _finish(ax, title)
     return ax
 
@@ -327,10 +328,6 @@ def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
             "as it stands in the table's index."
         )
     return table.loc[[metric]].droplevel(0)
-
-
-def _baseline(runs: pd.DataFrame) -> Any:
-    return runs.index[runs["difference"].isna()][0]
 
 
 def _interval(
@@ -356,7 +353,7 @@ def plot_differences(
     """
     maker = "differences(runs, all_qa)"
     _refuse_other_table("plot_differences", maker, table, ("difference",))
-    ax = ax or _new_axes((9, 4.5))
+    ax = _axes(ax, (9, 4.5))
     change = table["difference"].dropna().sort_values(ascending=False).to_numpy()
     colours = np.where(change > 0, BLUE, np.where(change < 0, RED, GREY))
     ax.bar(range(len(change)), change, color=colours, width=1.0)
@@ -397,7 +394,7 @@ def plot_abstention(
             'The table has lost .attrs["lower_is_better"], so on which side to refuse is not '
             f"known. Draw {maker} itself."
         )
-    ax = ax or _new_axes((9, 5))
+    ax = _axes(ax, (9, 5))
     lower = curve.attrs["lower_is_better"]
     known = curve.dropna().sort_values("threshold")
 
@@ -422,7 +419,8 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{plot} draws the table of {maker}; found {describe(table)}.")
     missing = [column for column in columns if column not in table]
-    if missing or (table.index.nlevels == 2) != (plot == "plot_comparison"):
+    empty = not missing and table[list(columns)].isna().all(axis=None)
+    if missing or empty or (table.index.nlevels == 2) != (plot == "plot_comparison"):
         found = name_some([name for name in (*table.index.names, *table) if name is not None])
         raise ValueError(f"{plot} draws the table of {maker}, whole; found one with {found}.")
 
@@ -430,10 +428,14 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
 # ---------------------------------------------------------------- what all share
 
 
-def _new_axes(size: tuple[float, float]) -> "Axes":
+def _axes(ax: Any, size: tuple[float, float]) -> "Axes":
+    """Return the axes that were given, or those of a new figure."""
     import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
 
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, Axes | None):
+        raise TypeError(f"ax must be one matplotlib Axes, such as axes[0]; found {describe(ax)}.")
+    return ax or plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def _write(
