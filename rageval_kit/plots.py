@@ -114,6 +114,8 @@ def _as_lines(table: Any) -> pd.DataFrame:
 
 
 def _are_numbers(labels: pd.Index) -> bool:
+    if labels.nlevels > 1:
+        return False
     return bool(pd.to_numeric(pd.Series(labels), errors="coerce").notna().all())
 
 
@@ -419,7 +421,7 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{plot} draws the table of {maker}; found {describe(table)}.")
     missing = [column for column in columns if column not in table]
-    empty = not missing and table[list(columns)].isna().all(axis=None)
+    empty = not missing and table[list(columns)].isna().all().any()
     if missing or empty or (table.index.nlevels == 2) != (plot == "plot_comparison"):
         found = name_some([name for name in (*table.index.names, *table) if name is not None])
         raise ValueError(f"{plot} draws the table of {maker}, whole; found one with {found}.")

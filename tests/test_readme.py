@@ -5,7 +5,10 @@ import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
+
+from rageval_kit.__main__ import main
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -46,3 +49,23 @@ def test_windows_twins_say_the_same_as_the_commands():
 def test_every_notebook_is_in_the_table():
     listed = re.findall(r"^\| `(\d\d_\w+)` \|", README, re.MULTILINE)
     assert listed == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_the_install_is_announced_as_long_and_silent():
+    start = README.partition("## Start")[2].partition("## The notebooks")[0]
+    for words in (
+        "two minutes",
+        "1 GB",
+        "prints nothing",
+        "fonts-nanum",
+        "No matching distribution",
+    ):
+        assert words in start
+
+
+def test_the_options_that_are_shown_exist(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    known = capsys.readouterr().out
+    for option in re.findall(r"(?<=\s)--[a-z]+(?= )", README.partition("## The notebooks")[0]):
+        assert option in known
