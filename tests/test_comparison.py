@@ -4,7 +4,6 @@ import importlib
 import re
 import sys
 import tracemalloc
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from scipy import stats
 
 from rageval_kit import compare, differences, evaluate, per_query
 from rageval_kit.comparison import holm, queries_needed, randomization_p, resampled_means
-from rageval_kit.plots import BLUE, RED, plot_comparison, plot_differences
 
 sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 
@@ -756,93 +754,6 @@ def test_differences_refuse_runs_of_other_queries():
         differences(
             {"before": BEFORE, "after": {key: AFTER[key] for key in ("q1", "q2", "q3")}}, ASKED, k=3
         )
-
-
-# ---------------------------------------------------------------- plots
-
-
-@pytest.fixture
-def strict_plots():
-    """Draw without a window, and let no warning pass."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield plt
-    plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
-def labels(ticks):
-    return [tick.get_text() for tick in ticks]
-
-
-@pytest.fixture
-def verdicts():
-    runs = {
-        "base": a_at([2] * 20),
-        "up": a_at([1] * 20),
-        "down": a_at([3] * 20),
-        "same": a_at([2] * 20),
-    }
-    return compare(runs, asking(20), metrics=["RR"], resamples=1_000)
-
-
-def test_the_comparison_is_drawn_with_a_row_a_run_and_its_verdict(strict_plots, verdicts):
-    ax = plot_comparison(verdicts, "MRR@10")
-    ax.figure.canvas.draw()
-    assert labels(ax.get_yticklabels()) == ["base", "up", "down", "same"]
-    assert texts(ax) == ["0.500  baseline", "1.000  better", "0.333  worse", "0.500  cannot tell"]
-
-
-def test_the_comparison_names_its_metric(strict_plots, verdicts):
-    assert plot_comparison(verdicts, "MRR@10").get_xlabel() == "MRR@10, mean with 95 % interval"
-
-
-def test_better_and_worse_have_colours(strict_plots, verdicts):
-    ax = plot_comparison(verdicts, "MRR@10")
-    assert [text.get_color() for text in ax.texts[1:3]] == [BLUE, RED]
-
-
-def test_the_interval_is_drawn_from_low_to_high(strict_plots, table):
-    ax = plot_comparison(table, "nDCG@10")
-    drawn = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 2]
-    np.testing.assert_allclose(drawn, table.loc["nDCG@10", ["low", "high"]])
-
-
-def test_the_number_of_queries_is_left_to_the_table(strict_plots, table):
-    assert texts(plot_comparison(table, "nDCG@10"))[1].endswith("cannot tell")
-
-
-def test_differences_are_drawn_with_a_bar_a_query(strict_plots):
-    ax = plot_differences(differences(BOTH, ASKED, "RR", 3))
-    ax.figure.canvas.draw()
-    assert [bar.get_height() for bar in ax.patches] == pytest.approx([2 / 3, 0, -1 / 2])
-
-
-def test_differences_count_better_worse_and_equal(strict_plots):
-    ax = plot_differences(differences(BOTH, ASKED, "RR", 3))
-    assert texts(ax) == ["better on 1", "equal on 1", "worse on 1"]  # from left to right
-
-
-def test_differences_label_both_axes(strict_plots):
-    ax = plot_differences(differences(BOTH, ASKED, "RR", 3))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("3 queries, sorted by difference", "difference")
-
-
-@pytest.mark.parametrize("plot", ["comparison", "differences"])
-def test_plots_draw_on_the_axes_they_are_given(strict_plots, table, plot):
-    _, ax = strict_plots.subplots()
-    drawn = (
-        plot_comparison(table, "nDCG@10", ax)
-        if plot == "comparison"
-        else plot_differences(differences(BOTH, ASKED), ax)
-    )
-    assert drawn is ax
 
 
 # ---------------------------------------------------------------- the edges of the rules

@@ -1,11 +1,14 @@
-"""The README's Python runs and prints what it says, and its main command prints the table it shows."""
+"""The README's Python runs and prints what it says, and so does its main command."""
 
 import doctest
 import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
+
+from rageval_kit.__main__ import main
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -46,3 +49,25 @@ def test_windows_twins_say_the_same_as_the_commands():
 def test_every_notebook_is_in_the_table():
     listed = re.findall(r"^\| `(\d\d_\w+)` \|", README, re.MULTILINE)
     assert listed == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+def start_section():
+    return " ".join(README.partition("## Start")[2].partition("## The notebooks")[0].split())
+
+
+def test_the_install_is_announced_as_long_and_silent():
+    assert "The install takes about two minutes and 1 GB" in start_section()
+    assert "prints nothing meanwhile" in start_section()
+
+
+def test_the_cures_for_an_old_python_and_a_missing_font_are_named():
+    assert "older one pip ends in `No matching distribution found`" in start_section()
+    assert "sudo apt install fonts-nanum" in start_section()
+
+
+def test_the_options_that_are_shown_exist(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    known = capsys.readouterr().out
+    for option in re.findall(r"(?<=\s)--[a-z]+(?= )", README.partition("## The notebooks")[0]):
+        assert option in known
