@@ -11,6 +11,22 @@ from numbers import Real
 from typing import Any
 
 
+def model_name(model: object) -> str:
+    """Return a short name that a reader knows the model by.
+
+    >>> from rageval_kit.embeddings import load_embeddings
+    >>> model_name(load_embeddings("chars"))
+    'CharacterEmbeddings(dimensions=2048)'
+    """
+    shown = {field: getattr(model, field, None) for field in ("model", "model_name", "dimensions")}
+    settings = ", ".join(
+        f"{field}={_plain(value)}"
+        for field, value in shown.items()
+        if isinstance(value, (str, int))
+    )
+    return f"{type(model).__name__}({settings})"
+
+
 def model_settings(model: object) -> dict[str, Any]:
     """Return the public settings of a model, so that a changed one is noticed.
 

@@ -186,3 +186,14 @@ def split_sentences(text: str) -> list[str]:
     ['It rains.', 'Does it?', 'It does!']
     """
     return [sentence for sentence in _END.split(text.strip()) if sentence]
+
+
+def equal_text_key(text: str) -> str:
+    """Return what two texts share if the kit calls them equal: the same letters, in the same case.
+
+    Their Unicode form (NFKC) and their white space make no difference.
+
+    >>> equal_text_key("ＡＢＣ  123 rag") == equal_text_key("ABC 123 rag")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).split())
