@@ -244,7 +244,7 @@ def _refuse_no_file(path: Any) -> None:
             f'cache={name!r} is no file. Give a path such as "cache.sqlite", '
             "or None, which keeps results in memory while Python runs."
         )
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise ValueError(
             f"{path} cannot be used as a search cache: it is a folder. Give the path of a file."
         )

@@ -145,7 +145,7 @@ def as_vectors(
 
     >>> as_vectors([[0.6, 0.8], [1.0]], ["doc_001", "doc_002"])
     Traceback (most recent call last):
-    ValueError: The embeddings gave 1 number for the document doc_002; 2 numbers were wanted. ...
+    ValueError: The embeddings gave 1 number for the document doc_002; a vector of 2 numbers was wanted. ...
 
     Raises:
         ValueError: the vectors are too few, of several widths, not of numbers, NaN or infinite.
@@ -168,30 +168,30 @@ def as_vectors(
 
 def _as_numbers(embedded: Any) -> np.ndarray | None:
     try:
-        return np.asarray(embedded, dtype=np.float32)
+        with np.errstate(over="ignore"):  # becomes infinite, which is refused
+            return np.asarray(embedded, dtype=np.float32)
     except (TypeError, ValueError):  # of several widths, or not of numbers
         return None
 
 
 def _no_vectors(embedded: Any, names: Sequence[str], width: int | None, noun: str) -> ValueError:
     """Return the error for the first of the vectors that is none."""
-    if isinstance(embedded, (str, Mapping)) or not hasattr(embedded, "__len__"):
-        wrong = f"{describe(embedded)} for {count(len(names), noun)}"
-    elif len(embedded) != len(names):
-        wrong = f"{count(len(embedded), 'vector')} for {count(len(names), noun)}"
-    else:
-        width = width or np.size(embedded[0])
-        sizes = [_width(vector) for vector in embedded]
-        at = next(at for at, size in enumerate(sizes) if size != width or not size)
-        found = count(sizes[at], "number") if sizes[at] else describe(embedded[at])
+    is_list = hasattr(embedded, "__len__") and not isinstance(embedded, (str, Mapping))
+    if not is_list or len(embedded) != len(names):
+        found = count(len(embedded), "vector") if is_list else describe(embedded)
         return ValueError(
-            f"The embeddings gave {found} for the {noun} {names[at]}; {count(width, 'number')} "
-            "were wanted. Embed documents and questions with one model, or rebuild the "
-            "vectorstore with this one."
+            f"The embeddings gave {found} for {count(len(names), noun)} ({name_some(names)}); "
+            "one vector each was wanted. Look at the model."
         )
+
+    widths = [_width(vector) for vector in embedded]
+    width = width or max(widths[0], 1)
+    at = next((at for at, its in enumerate(widths) if its != width), 0)
+    found = count(widths[at], "number") if widths[at] else describe(embedded[at])
     return ValueError(
-        f"The embeddings gave {wrong} ({name_some(names)}); one vector each was wanted. "
-        "Look at the model."
+        f"The embeddings gave {found} for the {noun} {names[at]}; a vector of "
+        f"{count(width, 'number')} was wanted. Embed documents and questions with one model, or "
+        "rebuild the vectorstore with this one."
     )
 
 
@@ -243,19 +243,8 @@ def stored_documents(vectorstore: "FAISS") -> list["Document"]:
 
 
 def stored_vectors(vectorstore: "FAISS") -> np.ndarray:
-    """Return the store's vectors: float32 of shape (documents, dimensions).
-
-    Raises:
-        ValueError: the index holds none that can be read back.
-    """
-    try:
-        return vectorstore.index.reconstruct_n(0, vectorstore.index.ntotal)
-    except RuntimeError as error:
-        kind = type(vectorstore.index).__name__
-        raise ValueError(
-            f"The vectors of an index of the kind {kind} cannot be read back. Use a store of "
-            "build_vectorstore(...)."
-        ) from error
+    """Return the store's vectors: float32 of shape (documents, dimensions)."""
+    return vectorstore.index.reconstruct_n(0, vectorstore.index.ntotal)
 
 
 def kept_settings(vectorstore: "FAISS") -> dict[str, Any]:

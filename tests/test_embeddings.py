@@ -140,7 +140,7 @@ def test_half_a_name_is_not_known(name):
 
 @pytest.mark.parametrize("name", [None, 7, ["chars"]])
 def test_a_name_that_is_no_text_is_refused(name):
-    with pytest.raises(TypeError, match="name must be .*use-multilingual"):
+    with pytest.raises(TypeError, match=r"name must be .*use-multilingual"):
         load_embeddings(name)
 
 

@@ -1,4 +1,4 @@
-"""What a model is known by: settings that count, secrets and steering that do not, and no secret in a file."""
+"""What a model is known by: the settings that count, and no secret, which no file holds either."""
 
 import pytest
 from langchain_core.embeddings import Embeddings
