@@ -1,171 +1,250 @@
 """Keep search results and answers in SQLite, under a key that nothing stale can have.
 
-The key of a result is the query's text and the fingerprint of the index that was searched: its vectors, its
-documents and its embedding model. After any change the old entries simply have another key.
+The key of a result is the query's text and the fingerprint of the index that was searched: its
+vectors, its documents and its embedding model. After any change the old entries simply have another
+key. Of a model only hashes are kept: no setting can be read in the file.
 """
 
 import json
+import os
 import sqlite3
+import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from rageval_kit.messages import wrong_type
 
 Ranking: TypeAlias = list[tuple[int, float]]  # (position in the index, score), best first
 
-_VERSION = 1
+_VERSION = 2
+_PATIENCE = 60  # seconds to wait for another session that writes
 _SCHEMA = (
-    "CREATE TABLE indexes (fingerprint TEXT PRIMARY KEY, embeddings TEXT)",
-    "CREATE TABLE documents (fingerprint TEXT, doc_id TEXT, text_hash TEXT, PRIMARY KEY (fingerprint, doc_id))",
-    "CREATE TABLE rankings "
-    "(fingerprint TEXT, question TEXT, k INTEGER, ranking TEXT, PRIMARY KEY (question, fingerprint))",
-    "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT)",
-    "CREATE TABLE embeddings (settings TEXT PRIMARY KEY, embeds_queries_alike INTEGER)",
+    "CREATE TABLE indexes (fingerprint TEXT PRIMARY KEY, contents TEXT, asked INTEGER)",
+    "CREATE TABLE rankings (fingerprint TEXT, question BLOB, k INTEGER, ranking TEXT, "
+    "PRIMARY KEY (question, fingerprint))",
+    "CREATE TABLE answers (key TEXT PRIMARY KEY, answer BLOB)",
     f"PRAGMA user_version = {_VERSION}",
 )
 
 
 class Cache:
-    """Rankings by index fingerprint and question, and answers, in a file or (``":memory:"``) for the session."""
+    """Rankings by index fingerprint and question, and answers, in a file or in memory.
+
+    Threads may share one: a transaction of one has it alone.
+    """
 
     def __init__(self, path: str | Path) -> None:
-        # Autocommit: every batch is one explicit transaction, so a kernel that dies loses that batch only.
-        # The timeout lets two notebooks write to one file in turn.
-        self._db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-        with self._transaction():
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if tables and version != _VERSION:
-                raise ValueError(
-                    f"{path} is an SQLite file, but not a search cache of this version. Give another path."
-                )
-            for statement in () if tables else _SCHEMA:
-                self._db.execute(statement)
+        self._path = path
+        self._lock = threading.Lock()
 
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        # Autocommit: every batch is one explicit transaction, so that a kernel that dies loses that
+        # batch only. The timeout lets two notebooks write to one file in turn.
+        with self._in_words():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(
+                path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            self.close = weakref.finalize(self, self._db.close)  # at the latest when Python ends
 
-    def rankings(self, fingerprint: str, questions: Iterable[str], k: int) -> dict[str, Ranking]:
-        """Return what is known of the questions to depth k; a deeper entry is cut."""
+        # A file that is a cache already is only read: it needs no lock.
+        if not self._has_tables():
+            with self._transaction():
+                for statement in () if self._has_tables() else _SCHEMA:
+                    self._db.execute(statement)
+
+    def _has_tables(self) -> bool:
+        """Say whether the file is a cache already; refuse one that is something else."""
+        tables = self._read("SELECT count(*) FROM sqlite_master")[0]
+        version = self._read("PRAGMA user_version")[0]
+        if tables and version != _VERSION:
+            raise ValueError(
+                f"{self._path} is an SQLite file, but not a search cache of this version. "
+                "Give another path, or delete the file if it is an old cache."
+            )
+        return bool(tables)
+
+    # ------------------------------------------------------------ results
+
+    def rankings(
+        self, fingerprint: str, questions: Iterable[str], k: int, size: int
+    ) -> dict[str, Ranking]:
+        """Return what is known of the questions to depth k, in an index of this size.
+
+        A deeper entry is cut. One that cannot be read is forgotten, to be searched again.
+        """
         found = {}
         for question in questions:
-            row = self._db.execute(
-                "SELECT ranking FROM rankings WHERE fingerprint = ? AND question = ? AND k >= ?",
-                (fingerprint, question, k),
-            ).fetchone()
-            if row:
-                found[question] = [(position, score) for position, score in json.loads(row[0])[:k]]
+            key = (fingerprint, _bytes(question))
+            row = self._read(
+                "SELECT CAST(ranking AS BLOB) FROM rankings "
+                "WHERE fingerprint = ? AND question = ? AND k >= ?",
+                (*key, k),
+            )
+            ranking = _as_ranking(row[0], size) if row else None
+            if ranking is not None:
+                found[question] = ranking[:k]
+            elif row:
+                self._write("DELETE FROM rankings WHERE fingerprint = ? AND question = ?", [key])
         return found
 
     def store(self, fingerprint: str, rankings: Mapping[str, Ranking], k: int) -> None:
         """Keep the rankings of one batch; an entry is replaced only by a deeper one."""
         rows = [
-            (fingerprint, question, k, json.dumps(ranking))
+            (fingerprint, _bytes(question), k, json.dumps(ranking))
             for question, ranking in rankings.items()
         ]
-        with self._transaction():
-            self._db.executemany(
-                "INSERT INTO rankings VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
-                "SET k = excluded.k, ranking = excluded.ranking WHERE excluded.k > k",
-                rows,
-            )
-
-    def remember_index(
-        self, fingerprint: str, embeddings: str, text_hashes: Mapping[str, str]
-    ) -> None:
-        """Keep what the index was made of, to say later what changed."""
-        with self._transaction():
-            new = self._db.execute(
-                "INSERT OR IGNORE INTO indexes VALUES (?, ?)", (fingerprint, embeddings)
-            ).rowcount
-            if new == 1:
-                rows = [
-                    (fingerprint, doc_id, text_hash) for doc_id, text_hash in text_hashes.items()
-                ]
-                self._db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?)", rows)
-
-    def knows_index(self, fingerprint: str) -> bool:
-        """Say whether this very index was searched before."""
-        return bool(
-            self._db.execute(
-                "SELECT 1 FROM indexes WHERE fingerprint = ?", (fingerprint,)
-            ).fetchone()
+        self._write(
+            "INSERT INTO rankings VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
+            "SET k = excluded.k, ranking = excluded.ranking WHERE excluded.k > k",
+            rows,
         )
 
-    def last_index_asked(self, questions: Sequence[str]) -> tuple[str, dict[str, str]] | None:
-        """Return embeddings and text hashes of the index that was last asked one of the questions."""
+    # ------------------------------------------------------------ what changed
+
+    def contents_before(self, fingerprint: str, questions: Iterable[str]) -> dict[str, Any] | None:
+        """Return the contents of the index that was last asked one of the questions.
+
+        None if there is none, and if this very index was asked before: then nothing changed.
+        """
+        if self._read("SELECT 1 FROM indexes WHERE fingerprint = ?", (fingerprint,)):
+            return None
         for question in questions:
-            row = self._db.execute(
-                "SELECT i.fingerprint, i.embeddings FROM rankings r JOIN indexes i USING (fingerprint) "
-                "WHERE r.question = ? ORDER BY r.rowid DESC LIMIT 1",
-                (question,),
-            ).fetchone()
-            if row:
-                hashes = self._db.execute(
-                    "SELECT doc_id, text_hash FROM documents WHERE fingerprint = ?", row[:1]
-                )
-                return row[1], dict(hashes.fetchall())
+            row = self._read(
+                "SELECT CAST(contents AS BLOB) FROM rankings JOIN indexes USING (fingerprint) "
+                "WHERE question = ? ORDER BY asked DESC LIMIT 1",
+                (_bytes(question),),
+            )
+            with suppress(ValueError):  # what cannot be read is not compared with
+                return json.loads(row[0]) if row else None
         return None
 
-    def embeds_queries_alike(self, settings: str) -> bool | None:
-        """Return whether this model embeds a query as it embeds a document; None if not known yet."""
-        row = self._db.execute(
-            "SELECT embeds_queries_alike FROM embeddings WHERE settings = ?", (settings,)
-        ).fetchone()
-        return bool(row[0]) if row else None
+    def note_asked(self, fingerprint: str, contents: Mapping[str, Any]) -> None:
+        """Keep what the index holds, and that it is now the last that was asked.
 
-    def remember_queries_alike(self, settings: str, alike: bool) -> None:
-        """Keep that answer, so that the model is asked only once."""
-        self._db.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", (settings, int(alike)))
+        Left undone where it would have to wait for another session, or the file is read-only: a
+        search whose hits are all known needs no more than to read.
+        """
+        if self._read("SELECT fingerprint FROM indexes ORDER BY asked DESC") == (fingerprint,):
+            return
+        self._db.execute("PRAGMA busy_timeout = 0")
+        with suppress(ValueError):
+            self._write(
+                "INSERT INTO indexes SELECT ?, ?, coalesce(max(asked), 0) + 1 FROM indexes "
+                "WHERE true ON CONFLICT DO UPDATE SET asked = excluded.asked",
+                [(fingerprint, json.dumps(contents))],
+            )
+        self._db.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
+
+    # ------------------------------------------------------------ answers
 
     def answer(self, key: str) -> str | None:
         """Return the answer that was kept under this key; None if there is none."""
-        row = self._db.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
+        row = self._read("SELECT CAST(answer AS BLOB) FROM answers WHERE key = ?", (key,))
+        return row[0].decode("utf-8", "surrogatepass") if row else None
 
     def keep_answer(self, key: str, answer: str) -> None:
         """Keep one finished answer at once."""
-        self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, answer))
+        self._write("INSERT OR REPLACE INTO answers VALUES (?, ?)", [(key, _bytes(answer))])
+
+    # ------------------------------------------------------------ SQLite, and its errors in words
+
+    def _read(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        with self._in_words():
+            return self._db.execute(sql, values).fetchone()
+
+    def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._transaction():
+            self._db.executemany(sql, rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
+        with self._lock, self._in_words():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
         try:
             yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            what = getattr(error, "strerror", None) or str(error)
+            if "locked" in what:
+                cure = "Is another session writing to it? Try again when it is done."
+            elif isinstance(error, (OSError, sqlite3.OperationalError)):
+                cure = "Look at the path and the disk, or give another path."
+            else:
+                cure = "Delete the file or give another path."
+            raise ValueError(
+                f"{self._path} cannot be used as a search cache ({what}). {cure}"
+            ) from error
+
+
+def _bytes(text: str) -> bytes:
+    """Return a text as SQLite can hold it, half an emoji (a lone surrogate) included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _as_ranking(kept: Any, size: int) -> Ranking | None:
+    """Return a ranking that was kept; None if it cannot be one of an index of this size."""
+    try:
+        ranking = [(position, score) for position, score in json.loads(kept)]
+    except (TypeError, ValueError, RecursionError):
+        return None
+    sound = all(
+        type(position) is int and 0 <= position < size and type(score) is float
+        for position, score in ranking
+    )
+    return ranking if sound else None
+
+
+# ---------------------------------------------------------------- opening
 
 
 _session: Cache | None = None
+_session_lock = threading.Lock()
 
 
 @contextmanager
 def open_cache(path: str | Path | None) -> Iterator[Cache]:
-    """Open the cache file, made if it is not there; None is a cache in memory that lasts as long as Python.
+    """Open the cache file, made if it is not found; None is a cache in memory while Python runs.
 
     Raises:
         ValueError: the file is not a search cache, or cannot be opened.
+        TypeError: the path is not a path.
     """
     if path is None:
         global _session
-        _session = _session or Cache(":memory:")
+        with _session_lock:
+            _session = _session or Cache(":memory:")
         yield _session
         return
+    _refuse_no_file(path)
+    cache = Cache(path)
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        cache = Cache(path)
-        try:
-            yield cache
-        finally:
-            cache.close()
-    except sqlite3.OperationalError as error:
+        yield cache
+    finally:
+        cache.close()
+
+
+def _refuse_no_file(path: Any) -> None:
+    """Refuse what SQLite would take for a cache in memory, or not at all."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise wrong_type("cache", 'the path of a file such as "cache.sqlite", or None', path)
+    name = str(path)
+    if name.strip() in ("", ":memory:") or "\0" in name:
         raise ValueError(
-            f"{path} cannot be used as a search cache now ({error}). Is another session writing to it?"
-        ) from error
-    except sqlite3.DatabaseError as error:
+            f'cache={name!r} is no file. Give a path such as "cache.sqlite", '
+            "or None, which keeps results in memory while Python runs."
+        )
+    if os.path.isdir(path):
         raise ValueError(
-            f"{path} cannot be used as a search cache ({error}). Delete the file or give another path."
-        ) from error
+            f"{path} cannot be used as a search cache: it is a folder. Give the path of a file."
+        )

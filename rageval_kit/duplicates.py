@@ -1,21 +1,32 @@
-"""What repeats do to the scores: find copies, fold them, and build indexes that hold them on purpose."""
+"""What repeats do to the scores: find copies, fold them, and build indexes that hold some."""
 
 import difflib
-import unicodedata
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import Docs, as_docs, read_document
-from rageval_kit.judgements import AllQA
-from rageval_kit.language import split_sentences
-from rageval_kit.messages import as_cutoff, name_some
-from rageval_kit.rankings import Results, ResultsLike, as_rankings, knowledge
+from rageval_kit.documents import Docs, as_docs, field_text, read_document
+from rageval_kit.judgements import AllQA, as_objects, refuse_strange_ids
+from rageval_kit.language import equal_text_key, split_sentences
+from rageval_kit.messages import as_cutoff, name_some, wrong_type
+from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
 from rageval_kit.search import search_all
-from rageval_kit.vectorstore import embed_documents, stored_documents, to_documents
+from rageval_kit.vectorstore import (
+    assemble,
+    embed_documents,
+    flat_index,
+    kept_settings,
+    refuse_other_stores,
+    stored_documents,
+    stored_vectors,
+    to_documents,
+    unit,
+)
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
@@ -26,6 +37,7 @@ SourceOf: TypeAlias = Mapping[str, str] | Callable[[Mapping[str, Any]], str]
 
 _BLOCK = 1_000  # vectors searched at a time
 _UNCHANGED = 1 - 1e-6  # cosine of a vector with itself, but for float noise
+_MOST = 10_000_000  # documents in an index that holds copies
 
 
 # ---------------------------------------------------------------- find
@@ -34,7 +46,7 @@ _UNCHANGED = 1 - 1e-6  # cosine of a vector with itself, but for float noise
 def find_duplicates(docs: Docs, vectorstore: "FAISS", threshold: float = 0.95) -> pd.DataFrame:
     """Find exact copies and near copies among the documents.
 
-    Exact copies have the same content after Unicode (NFKC) and white-space normalisation. Near copies
+    Exact copies have the same content but for its Unicode form (NFKC) and white space. Near copies
     have vectors with a cosine above the threshold; they are found by FAISS's range search, block by
     block, so that the pairs of a large corpus are never in memory at once.
 
@@ -44,94 +56,115 @@ def find_duplicates(docs: Docs, vectorstore: "FAISS", threshold: float = 0.95) -
         threshold: cosine; look at what is just above and below it before you trust it.
 
     Returns:
-        A row a copy: ``group`` (from 1), ``doc_id``, ``copy_of`` (the group's first document in corpus
-        order), ``kind`` (exact or near), ``cosine`` of the two, and ``differs``: what one has and the
-        other has not.
+        A row a copy: ``group`` (from 1), ``doc_id``, ``copy_of`` (the group's first document in
+        corpus order), ``kind`` (exact or near), ``cosine`` of the two, and ``differs``: what one
+        has and the other has not.
+
+    >>> from rageval_kit import build_vectorstore, load_embeddings
+    >>> docs = [{"doc_id": "A", "content": "It rains."}, {"doc_id": "B", "content": "It  rains."}]
+    >>> find_duplicates(docs, build_vectorstore(docs, load_embeddings("chars")))[["doc_id", "kind"]]
+      doc_id   kind
+    0      B  exact
+
+    Raises:
+        ValueError: the threshold is no cosine, or docs and vectorstore hold different documents.
+        TypeError, KeyError: docs are not documents with a content, or the store is not FAISS's.
     """
-    if not 0 < threshold <= 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold <= 1:
         raise ValueError(f"threshold is a cosine between 0 and 1, found {threshold!r}.")
-    texts = {doc["doc_id"]: _content(doc) for doc in as_docs(docs)}
-    ids = [
-        str(document.metadata.get("doc_id", document.id))
-        for document in stored_documents(vectorstore)
-    ]
-    strangers = sorted(set(ids) ^ texts.keys())
-    if strangers:
-        raise ValueError(
-            f"docs and vectorstore hold different documents: {name_some(strangers)}. Build the store anew."
-        )
-    vectors = _unit_vectors(vectorstore)
-    pairs = [
-        *_equal_texts([_normalised(texts[doc_id]) for doc_id in ids]),
-        *_near_pairs(vectors, threshold),
-    ]
+    contents = {
+        doc["doc_id"]: field_text(doc, "content") for doc in as_docs(docs, ("doc_id", "content"))
+    }
+    refuse_other_stores(vectorstore)
+    stored = stored_documents(vectorstore)
+    ids = [read_document(document)["doc_id"] for document in stored]
+    _refuse_other_documents(ids, contents)
+
+    # Group what is alike; a group is known by its first document.
+    texts = [equal_text_key(contents[doc_id]) for doc_id in ids]
+    whole = [equal_text_key(document.page_content) for document in stored]
+    vectors = unit(stored_vectors(vectorstore))
+    first = _first_alike(texts, whole, vectors, threshold)
+
+    # A row a copy, groups in the order of their first documents.
+    copies = np.flatnonzero(first != np.arange(len(ids)))
+    copies = copies[np.argsort(first[copies], kind="stable")]
+    groups, _ = pd.factorize(first[copies])
     rows = []
-    for group, members in enumerate(_connected(len(ids), pairs), start=1):
-        first, *copies = members
-        for copy in copies:
-            one, other = texts[ids[first]], texts[ids[copy]]
-            kind = "exact" if _normalised(one) == _normalised(other) else "near"
-            cosine = float(vectors[first] @ vectors[copy])
-            rows.append(
-                (group, ids[copy], ids[first], kind, round(cosine, 4), _differs(one, other))
-            )
+    for group, original, copy in zip(groups + 1, first[copies], copies, strict=True):
+        one, other = texts[original], texts[copy]
+        kind = "exact" if one == other else "near"
+        cosine = round(float(vectors[original] @ vectors[copy]), 4)
+        rows.append((group, ids[copy], ids[original], kind, cosine, _differs(one, other)))
     return pd.DataFrame(rows, columns=["group", "doc_id", "copy_of", "kind", "cosine", "differs"])
 
 
-def _content(doc: Mapping[str, Any]) -> str:
-    content = doc.get("content")
-    return content if isinstance(content, str) else ""  # an empty cell of a table
+def _first_alike(
+    texts: Sequence[str], whole: Sequence[str], vectors: np.ndarray, threshold: float
+) -> np.ndarray:
+    """Return for every document the first of its group: equal content, or vectors that are near."""
+    everyone, distinct = np.arange(len(texts)), _first_of_each(whole)
+    first = _join(_join(everyone, everyone, _first_of_each(texts)), everyone, distinct)
+
+    # Block by block; of documents whose whole text is equal only the first is compared.
+    compared = np.unique(distinct)
+    for one, other in _near_pairs(vectors[compared], threshold):
+        first = _join(first, compared[one], compared[other])
+    return first
 
 
-def _normalised(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+def _refuse_other_documents(ids: Sequence[str], contents: Mapping[str, str]) -> None:
+    """Refuse a store that does not hold each of the documents, once."""
+    strangers = sorted(set(ids) ^ contents.keys())
+    if strangers:
+        raise ValueError(
+            f"docs and vectorstore hold different documents: {name_some(strangers)}. "
+            "Rebuild the store: build_vectorstore(docs, embeddings)."
+        )
+    if len(ids) > len(contents):
+        twice = [doc_id for doc_id, times in Counter(ids).items() if times > 1]
+        raise ValueError(
+            f"A doc_id appears twice in the vectorstore: {name_some(twice)}. Give each document "
+            "its own id and rebuild the store."
+        )
 
 
-def _equal_texts(texts: list[str]) -> Iterator[tuple[int, int]]:
+def _first_of_each(keys: Sequence[str]) -> np.ndarray:
+    """Return for each key the position of the first that is equal; an empty one is its own."""
     first: dict[str, int] = {}
-    for position, text in enumerate(texts):
-        if text and first.setdefault(text, position) != position:
-            yield first[text], position
+    return np.array([first.setdefault(key, at) if key else at for at, key in enumerate(keys)])
 
 
-def _unit_vectors(vectorstore: "FAISS") -> np.ndarray:
-    vectors = vectorstore.index.reconstruct_n(0, vectorstore.index.ntotal)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
-
-
-def _near_pairs(vectors: np.ndarray, threshold: float) -> Iterator[tuple[int, int]]:
+def _near_pairs(vectors: np.ndarray, threshold: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Give the pairs of rows with a cosine above the threshold, block by block."""
     import faiss
 
-    index = faiss.IndexFlatIP(vectors.shape[1])
-    index.add(vectors)
+    index = flat_index(vectors, faiss.METRIC_INNER_PRODUCT)
     for start in range(0, len(vectors), _BLOCK):
         limits, _, found = index.range_search(vectors[start : start + _BLOCK], threshold)
-        rows = start + np.repeat(np.arange(len(limits) - 1), np.diff(limits).astype(int))
-        later = found > rows
-        yield from zip(rows[later].tolist(), found[later].tolist(), strict=True)
+        yield start + np.repeat(np.arange(len(limits) - 1), np.diff(limits).astype(int)), found
 
 
-def _connected(n: int, pairs: list[tuple[int, int]]) -> list[list[int]]:
-    """Return the groups of two and more that the pairs connect, members in order."""
+def _join(first: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Join the groups of each pair; ``first`` is the first member of every document's group.
+
+    >>> _join(np.array([0, 1, 1, 3]), np.array([3]), np.array([2])).tolist()
+    [0, 1, 1, 1]
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    if not pairs:
-        return []
-    one, other = np.array(pairs).T
-    _, labels = connected_components(
-        coo_array((np.ones(len(one)), (one, other)), shape=(n, n)), directed=False
-    )
-    groups = defaultdict(list)
-    for position, label in enumerate(labels):
-        groups[label].append(position)
-    return [members for members in groups.values() if len(members) > 1]
+    everyone = np.arange(len(first))
+    ends = np.concatenate([one, everyone]), np.concatenate([other, first])
+    graph = coo_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(len(first), len(first)))
+    _, group = connected_components(graph, directed=False)
+    _, its_first = np.unique(group, return_index=True)
+    return its_first[group]
 
 
 def _differs(one: str, other: str) -> str:
     """Say which sentences the copy lacks and which it has more."""
-    before, after = (split_sentences(_normalised(text)) for text in (one, other))
+    before, after = map(split_sentences, (one, other))
     changes = list(difflib.ndiff(before, after))
     lacks = [line[2:] for line in changes if line.startswith("- ")]
     has = [line[2:] for line in changes if line.startswith("+ ")]
@@ -147,65 +180,81 @@ def _differs(one: str, other: str) -> str:
 
 
 def fold(results: ResultsLike, source_of: SourceOf, k: int) -> Results:
-    """Turn hits of chunks or copies into hits of their source documents: the first stays, the gap is closed.
+    """Turn hits of chunks or copies into hits of their sources: the first stays, the gap is closed.
 
     Args:
-        results: searched deeper than k, since repeats fall away; `search_folded` searches as deep as needed.
+        results: searched deeper than k, since repeats fall away; `search_folded` searches as deep
+            as needed.
         source_of: ``{chunk_id: source_id}`` (a doc_id that is not in it is its own source), or a
             function from a hit to the source's doc_id.
         k: how many documents must remain.
 
+    >>> results = {"q1": [{"doc_id": "A#2"}, {"doc_id": "A"}, {"doc_id": "B"}]}
+    >>> fold(results, {"A#2": "A"}, k=2)["q1"]
+    [{'doc_id': 'A'}, {'doc_id': 'B'}]
+
     Raises:
         ValueError: fewer than k documents remain for a query, although its ranking was cut off.
+        TypeError: results, source_of or what it gives for a hit is of another kind.
     """
     k, results = as_cutoff(k), as_rankings(results)
-    folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
-    short = _cut_short(folded, results, k)
+    folded, short = _fold(results, source_of, k)
     if short:
         raise ValueError(
-            f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places. Search deeper than "
-            f"k={max(map(len, results.values()))}, or use search_folded(...), which does."
+            f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places. "
+            f"Search deeper than k={max(map(len, results.values()))}, or use search_folded(...), "
+            "which does."
         )
-    return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k)
+    return folded
 
 
 def search_folded(
-    vectorstore: Any, all_qa: AllQA, k: int, source_of: SourceOf, cache: Any = None
+    vectorstore: Any, all_qa: AllQA, k: int, source_of: SourceOf, cache: str | Path | None = None
 ) -> Results:
-    """Search and fold, as deep as it takes to leave k documents for every query. Arguments: `search_all`, `fold`."""
+    """Search and fold, as deep as it takes to leave k documents for every query.
+
+    Arguments, results and errors as in `search_all` and `fold`.
+    """
     k = as_cutoff(k)
     depth = 2 * k
     while True:
         results = search_all(vectorstore, all_qa, depth, cache)
-        folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
-        if not _cut_short(folded, results, k):
-            return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k)
+        folded, short = _fold(results, source_of, k)
+        if not short:
+            return folded
         depth *= 2
 
 
-def _fold_ranking(hits: Sequence[Mapping[str, Any]], source_of: SourceOf) -> list[dict[str, Any]]:
+def _fold(results: Results, source_of: SourceOf, k: int) -> tuple[Results, list[Any]]:
+    """Return the first k sources of each query, and which have fewer though cut off."""
     if not callable(source_of) and not isinstance(source_of, Mapping):
-        raise TypeError(
-            "source_of must be a dict {chunk_id: source_id} or a function from a hit to its source, "
-            f"found {type(source_of).__name__}."
-        )
-    first: dict[str, dict[str, Any]] = {}
-    for hit in hits:
-        source = (
-            source_of(hit) if callable(source_of) else source_of.get(hit["doc_id"], hit["doc_id"])
-        )
-        first.setdefault(source, {**hit, "doc_id": source})
-    return list(first.values())
+        wanted = "a dict {chunk_id: source_id} or a function from a hit to its source"
+        raise wrong_type("source_of", wanted, source_of)
+    folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
 
-
-def _cut_short(folded: Mapping[str, list[Any]], results: Results, k: int) -> list[str]:
-    """Name the queries with fewer than k documents whose ranking would have gone on."""
-    depth = knowledge(results).get("k", 0) or max(map(len, results.values()), default=0)
-    return [
+    # A ranking was cut off if it is as long as was asked for, or as the longest where that is
+    # not known.
+    depth = results.k or max(map(len, results.values()), default=0)
+    short = [
         query_id
         for query_id, hits in folded.items()
         if len(hits) < k and len(results[query_id]) >= depth
     ]
+    return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k), short
+
+
+def _fold_ranking(hits: Sequence[Hit], source_of: SourceOf) -> list[Hit]:
+    ids = [hit["doc_id"] for hit in hits]
+    if callable(source_of):
+        sources = [source_of(hit) for hit in hits]
+    else:
+        sources = [source_of.get(doc_id, doc_id) for doc_id in ids]
+    refuse_strange_ids(as_objects(sources), "doc_id", "source_of")
+
+    first: dict[Any, Hit] = {}
+    for source, hit in zip(sources, hits, strict=True):
+        first.setdefault(source, {**hit, "doc_id": source})
+    return list(first.values())
 
 
 # ---------------------------------------------------------------- indexes that hold copies
@@ -218,104 +267,130 @@ def duplicate_index(
     change: Callable[[str], str] | None = None,
     rng: np.random.Generator | int = 0,
 ) -> tuple["FAISS", dict[str, str]]:
-    """Build an index in which documents stand several times, for the experiment: originals before copies.
+    """Build an index in which documents appear several times, for the experiment.
+
+    Originals come before copies.
 
     Args:
         vectorstore: the store of the originals; it is not changed.
-        times: how often a copied document stands in the new index, itself included.
+        times: how often a copied document is in the new index, itself included.
         share: the share of the documents that is copied; which ones is drawn at random.
-        change: for near copies: turns a document's content into the copy's, which is then embedded. None
-            copies text and vector as they are, and embeds nothing.
+        change: for near copies: turns a document's content into the copy's, which is then embedded.
+            None copies text and vector as they are, and embeds nothing.
         rng: a seed, or a generator to draw from.
 
     Returns:
-        The new store, and ``source_of``: the doc_id of each copy (such as ``doc_001#2``) -> its original.
+        The new store, and ``source_of``: the doc_id of each copy (``doc_001#2``) -> its original.
+
+    Raises:
+        ValueError: times, share or rng is out of range, or a copy would have an id that is taken.
+        TypeError: it is not a FAISS store, or change is not a function from a text to a text.
     """
-    if times < 2 or not 0 < share <= 1:
-        raise ValueError(
-            f"times must be at least 2 and share in 0..1 and above 0, found times={times}, share={share}."
-        )
-    documents = stored_documents(vectorstore)
-    n = len(documents)
-    chosen = np.arange(n)
+    refuse_other_stores(vectorstore)
+    documents, vectors = stored_documents(vectorstore), stored_vectors(vectorstore)
+    _refuse_odd_copies(len(documents), times, share, change, rng)
+
+    # Which documents are copied.
+    chosen = np.arange(len(documents))
     if share < 1:
-        chosen = np.random.default_rng(rng).choice(n, round(n * share), replace=False)
-    vectors = vectorstore.index.reconstruct_n(0, n)
-    copies: list[Document] = []
-    copy_vectors: list[np.ndarray] = []
-    source_of: dict[str, str] = {}
-    for number in range(
-        2, times + 1 if len(chosen) else 2
-    ):  # a small share of few documents may be none
-        batch = [_copy(documents[position], number, change) for position in chosen]
-        source_of |= {
-            str(copy.id): documents[position].metadata["doc_id"]
-            for copy, position in zip(batch, chosen, strict=True)
-        }
-        copies += batch
-        copy_vectors.append(
-            vectors[chosen]
-            if change is None
-            else embed_documents(batch, vectorstore.embedding_function)
-        )
-    everything, all_vectors = [*documents, *copies], np.concatenate([vectors, *copy_vectors])
-    store = type(vectorstore).from_embeddings(
-        [
-            (document.page_content, vector)
-            for document, vector in zip(everything, all_vectors, strict=True)
-        ],
+        chosen = np.random.default_rng(rng).choice(len(chosen), round(len(chosen) * share), False)
+    originals = [documents[position] for position in chosen] * (times - 1)
+    numbers = np.repeat(np.arange(2, times + 1), len(chosen)).tolist()
+
+    # The copies, and their vectors.
+    copies = [
+        _copy(original, number, change) for original, number in zip(originals, numbers, strict=True)
+    ]
+    copied = np.tile(vectors[chosen], (times - 1, 1))
+    if change and copies:
+        copied = embed_documents(copies, vectorstore.embedding_function, vectorstore.index.d)
+        copied = unit(copied) if kept_settings(vectorstore)["normalize_L2"] else copied
+
+    store = assemble(
+        [document.model_copy() for document in documents] + copies,
+        flat_index(np.concatenate([vectors, copied]), vectorstore.index.metric_type),
         vectorstore.embedding_function,
-        metadatas=[document.metadata for document in everything],
-        ids=[str(document.id) for document in everything],
-        distance_strategy=vectorstore.distance_strategy,
-        normalize_L2=vectorstore._normalize_L2,
+        **kept_settings(vectorstore),
     )
+    source_of = {
+        str(copy.id): read_document(original)["doc_id"]
+        for copy, original in zip(copies, originals, strict=True)
+    }
     return store, source_of
 
 
+def _refuse_odd_copies(n: int, times: int, share: float, change: Any, rng: Any) -> None:
+    """Refuse arguments of `duplicate_index` that make no index."""
+    if n == 0:
+        raise ValueError("The vectorstore holds no document to copy: add some, or rebuild it.")
+    if as_cutoff(times, "times") < 2 or not isinstance(share, Real) or not 0 < share <= 1:
+        raise ValueError(
+            "times must be at least 2 and share in 0..1 and above 0, found "
+            f"times={times}, share={share}."
+        )
+    if n * times > _MOST:
+        raise ValueError(
+            f"times={times:,} of {n:,} documents are more than {_MOST:,}, too many for an index. "
+            "Take a smaller number."
+        )
+    if change is not None and not callable(change):
+        raise wrong_type("change", "a function from a text to a text, or None", change)
+    try:
+        np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ValueError(f"rng must be a seed such as 0, or a Generator, found {rng!r}.") from None
+
+
 def _copy(document: "Document", number: int, change: Callable[[str], str] | None) -> "Document":
-    doc_id = f"{document.metadata['doc_id']}#{number}"
+    """Return a copy under an id of its own, with its content changed or as it is."""
+    original = read_document(document)
+    doc_id = f"{original['doc_id']}#{number}"
     text = document.page_content
     if change:
-        hit = read_document(document)
-        (changed,) = to_documents(
-            [{"doc_id": doc_id, "title": hit["title"], "content": change(hit["content"])}]
-        )
-        text = changed.page_content
-    return document.model_copy(
-        update={
-            "id": doc_id,
-            "page_content": text,
-            "metadata": document.metadata | {"doc_id": doc_id},
-        }
-    )
+        content = change(original["content"])
+        if not isinstance(content, str):
+            raise wrong_type(f"what change makes of {original['doc_id']}", "a text", content)
+        changed = original | {"doc_id": doc_id, "content": content}
+        text = to_documents([changed])[0].page_content
+    metadata = document.metadata | {"doc_id": doc_id}
+    return document.model_copy(update={"id": doc_id, "page_content": text, "metadata": metadata})
+
+
+# ---------------------------------------------------------------- what the model never reads
 
 
 def unread_tails(docs: Docs, embeddings: "Embeddings") -> pd.DataFrame:
-    """Find documents whose last sentence the model never reads: their vector does not change without it.
+    """Find documents whose last sentence the model never reads: without it the vector is the same.
 
-    Models cut long texts off. A copy that differs only behind the cut is a near copy as text, and an
-    exact copy to the model.
+    Models cut long texts off. A copy that differs only behind the cut is a near copy as text, and
+    an exact copy to the model.
 
     Returns:
-        A row a document of two sentences or more: ``doc_id``, ``sentences``, ``cosine`` of the vectors
-        with and without the last sentence, and whether it is ``unread`` (cosine 1).
+        A row a document of two sentences or more: ``doc_id``, ``sentences``, ``cosine`` of the
+        vectors with and without the last sentence, and whether it is ``unread`` (cosine 1).
+
+    Raises:
+        TypeError, KeyError, ValueError: as `build_vectorstore`.
     """
-    rows = [doc for doc in as_docs(docs) if len(split_sentences(_content(doc))) > 1]
+    docs = as_docs(docs, ("doc_id", "content"))
+    sentences = [len(split_sentences(field_text(doc, "content"))) for doc in docs]
+    rows = [doc for doc, its in zip(docs, sentences, strict=True) if its > 1]
     if not rows:
         return pd.DataFrame(columns=["doc_id", "sentences", "cosine", "unread"])
+
+    # A vector of zeros has no cosine, but it can be the same.
     shorter = [dict(doc) | {"content": _without_last_sentence(doc["content"])} for doc in rows]
     whole, cut = (
-        _normalise(embed_documents(to_documents(version), embeddings))
+        unit(embed_documents(to_documents(version), embeddings).astype(float))
         for version in (rows, shorter)
     )
     cosine = (whole * cut).sum(axis=1)
     return pd.DataFrame(
         {
             "doc_id": [doc["doc_id"] for doc in rows],
-            "sentences": [len(split_sentences(doc["content"])) for doc in rows],
+            "sentences": [its for its in sentences if its > 1],
             "cosine": cosine,
-            "unread": cosine >= _UNCHANGED,
+            "unread": (cosine >= _UNCHANGED) | (whole == cut).all(axis=1),
         }
     )
 
@@ -323,8 +398,3 @@ def unread_tails(docs: Docs, embeddings: "Embeddings") -> pd.DataFrame:
 def _without_last_sentence(text: str) -> str:
     text = text.rstrip()
     return text[: -len(split_sentences(text)[-1])].rstrip()
-
-
-def _normalise(vectors: np.ndarray) -> np.ndarray:
-    vectors = vectors.astype(float)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

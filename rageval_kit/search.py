@@ -6,43 +6,51 @@ cached. Any other vector store or retriever is asked query by query, in its own 
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rageval_kit.cache import Cache, Ranking, open_cache
+from rageval_kit.cache import Ranking, open_cache
 from rageval_kit.documents import read_document
-from rageval_kit.embeddings import embeddings_name, embeddings_settings
+from rageval_kit.identity import model_name, model_settings
 from rageval_kit.judgements import AllQA, as_queries
-from rageval_kit.messages import as_cutoff, count, name_some, show_progress, warn_user
+from rageval_kit.messages import (
+    as_cutoff,
+    count,
+    describe,
+    name_some,
+    show_progress,
+    warn_user,
+    wrong_type,
+)
 from rageval_kit.rankings import Hit, Results, direction
-from rageval_kit.vectorstore import stored_documents
+from rageval_kit.vectorstore import as_vectors, is_faiss, kept_settings, stored_documents, unit
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
 _BATCH = 256  # queries embedded, searched and stored together
 _SPARE = 16  # hits fetched beyond k, to see where a tie ends
-_ALIKE = (
-    0.9999  # cosine of one text embedded twice: services give not quite the same numbers each time
-)
-_NOISE = 2e-6  # between equal scores of vectors of length 1, twice what was seen; it grows with the squared length
+
+# Cosine of one text embedded twice: services give not quite the same numbers each time.
+_ALIKE = 0.9999
+
+# Between equal scores of vectors of length 1, twice what was seen; grows with the squared length.
+_NOISE = 2e-6
 
 
 def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None = None) -> Results:
     """Return the first k hits of every query.
 
-    A FAISS store's results are cached under the query's text and a fingerprint of the index (vectors,
-    documents, embedding model), so that a changed index is searched anew by itself. Equal scores
-    have one order: the document that was indexed first comes first.
+    A FAISS store's results are cached under the query's text and a fingerprint of the index
+    (vectors, documents, embedding model), so that a changed index is searched again by itself.
+    Equal scores have one order: the document that was indexed first comes first.
 
     Args:
-        vectorstore: from `build_vectorstore`, any LangChain vector store, or any retriever (an object
-            with ``invoke(question) -> documents``). Only FAISS stores are cached.
+        vectorstore: from `build_vectorstore`, any LangChain vector store, or any retriever (an
+            object with ``invoke(question) -> documents``). Only FAISS stores are cached.
         all_qa: dicts with ``query_id`` and ``question`` (or a DataFrame).
         k: how many hits a query; fewer come back if the store holds fewer.
         cache: path of an SQLite file; None keeps the results in memory while Python runs.
@@ -51,87 +59,257 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
         `Results`, a dict ``{query_id: [hit, ...]}``. With the kit's store ``score`` is the squared
         L2 distance, **lower is better**. A retriever's hits have no ``score``.
 
+    >>> from rageval_kit import build_vectorstore, load_embeddings
+    >>> docs = [{"doc_id": "A", "title": "", "content": "Apples are red."},
+    ...         {"doc_id": "B", "title": "", "content": "Buses are late."}]
+    >>> vectorstore = build_vectorstore(docs, load_embeddings("chars"))
+    >>> results = search_all(vectorstore, [{"query_id": "q1", "question": "Are buses late?"}], k=1)
+    >>> results["q1"][0]["doc_id"], results.score_name
+    ('B', 'squared L2 distance')
+
     Raises:
-        ValueError: k is not a positive integer, a query_id stands twice, a question is empty, the
-            model gives NaN or vectors of another width than the index.
-        KeyError, TypeError: a query has no query_id or question, or it is not a text.
+        ValueError: k is not a positive integer, a query_id appears twice, a question is empty, the
+            model gives NaN or vectors of another width than the index, or the cache is no file that
+            can be used.
+        KeyError: a query has no query_id or question.
+        TypeError: one of these is not a text, or the vectorstore cannot be searched.
     """
     k = as_cutoff(k)
-    questions = {
-        qa["query_id"]: qa["question"] for qa in as_queries(all_qa, ("query_id", "question"))
-    }
-    if hasattr(vectorstore, "index_to_docstore_id") and vectorstore.embeddings is not None:
-        return _search_faiss(_FaissIndex(vectorstore), questions, k, cache)
+    if not any(hasattr(vectorstore, way) for way in ("similarity_search", "invoke")):
+        wanted = "a LangChain vector store or retriever, such as build_vectorstore(...)"
+        raise wrong_type("vectorstore", wanted, vectorstore)
+    queries = as_queries(all_qa, ("query_id", "question"))
+    questions = {qa["query_id"]: qa["question"] for qa in queries}
+
+    if is_faiss(vectorstore):
+        return search_cached(FaissIndex(vectorstore), questions, k, cache)
     if cache is not None:
         warn_user(
-            f"A {type(vectorstore).__name__} cannot be fingerprinted, so its results are not cached: "
-            "they could be stale without a sign. FAISS stores are cached."
+            f"A {type(vectorstore).__name__} cannot be fingerprinted, so its results are not "
+            "cached: they could be stale without a sign. FAISS stores are cached."
         )
     return _search_one_by_one(vectorstore, questions, k)
 
 
-def as_hit(document: "Document", score: float | None) -> Hit:
-    """Return a LangChain document as a hit, with its score where there is one."""
-    hit = read_document(document)
-    return hit if score is None else hit | {"score": score}
+# ---------------------------------------------------------------- a batch at a time, cached
 
 
-# ---------------------------------------------------------------- FAISS: one batch, cached
+class CachedIndex(Protocol):
+    """What `search_cached` needs of a store. `FaissIndex` has it; another store may.
+
+    Attributes:
+        model: a name of the embedding model, for a reader.
+        documents: ``{"doc_id", "title", "content"}`` each, in the order of their vectors.
+        text_hashes: a hash of each document's text, by doc_id: tells what changed.
+        fingerprint: a hash of all that decides what a search finds.
+        score_name, lower_is_better: what the scores are, and their direction.
+    """
+
+    model: str
+    documents: list[Hit]
+    text_hashes: dict[str, str]
+    fingerprint: str
+    score_name: str
+    lower_is_better: bool
+
+    def embed(self, questions: Sequence[str]) -> np.ndarray:
+        """Return a vector a question."""
+
+    def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
+        """Return the first k of each vector, best first, equal scores in the order of documents."""
 
 
-@dataclass(frozen=True)
-class _FaissIndex:
-    """A FAISS store seen as vectors and documents in one order."""
+def search_cached(
+    index: CachedIndex, questions: Mapping[Any, str], k: int, cache: str | Path | None
+) -> Results:
+    """Return the first k hits of every question, from the cache where it has them."""
+    texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
+    with open_cache(cache) as stored:
+        rankings = stored.rankings(index.fingerprint, texts, k, len(index.documents))
+        missing = [text for text in texts if text not in rankings]
 
-    store: Any
+        # Against the index that was asked before, so before this one is noted.
+        before = stored.contents_before(index.fingerprint, missing)
+        now = {"model": index.model, "texts": index.text_hashes}
+        stored.note_asked(index.fingerprint, now)
 
-    @cached_property
-    def documents(self) -> list["Document"]:
-        return stored_documents(self.store)
+        for start in show_progress(range(0, len(missing), _BATCH), "searching", "batch"):
+            batch = missing[start : start + _BATCH]
+            found = dict(zip(batch, index.search(index.embed(batch), k), strict=True))
+            stored.store(index.fingerprint, found, k)
+            rankings |= found
 
-    @cached_property
-    def text_hashes(self) -> dict[str, str]:
-        return {
-            str(document.id): _hash(
-                document.page_content, json.dumps(document.metadata, default=str)
+    hits = {
+        query_id: [{**index.documents[at], "score": score} for at, score in rankings[question]]
+        for query_id, question in questions.items()
+    }
+    new = set(missing)
+    return Results(
+        hits,
+        k,
+        index.score_name,
+        index.lower_is_better,
+        index.fingerprint,
+        searched=sum(question in new for question in questions.values()),
+        changed=_what_changed(before, now) if before else "",
+        questions=questions,
+    )
+
+
+def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say in words how an index differs from the one that was last asked."""
+    old, new = before["texts"], now["texts"]
+    changes = {
+        "added": new.keys() - old.keys(),
+        "removed": old.keys() - new.keys(),
+        "changed": {doc_id for doc_id in new.keys() & old.keys() if new[doc_id] != old[doc_id]},
+    }
+    said = [f"{len(ids)} {how} ({name_some(sorted(ids))})" for how, ids in changes.items() if ids]
+    sentences = [f"documents since the last search: {', '.join(said)}"] if said else []
+    if before["model"] != now["model"]:
+        sentences.append(f"embeddings were {before['model']}, now {now['model']}")
+    return (
+        "; ".join(sentences)
+        or "the same texts, with other vectors, order or settings since the last search"
+    )
+
+
+# ---------------------------------------------------------------- FAISS
+
+
+# Whether a model embeds a query as it embeds a document, by its class and settings. A class that is
+# defined again is another class.
+_embeds_alike: dict[tuple[type, str], bool] = {}
+
+
+class FaissIndex:
+    """LangChain's FAISS store as `search_cached` sees it: vectors and documents in one order."""
+
+    def __init__(self, store: Any) -> None:
+        import faiss
+
+        self._index, self._embeddings = store.index, store.embedding_function
+        self._told = kept_settings(store)
+        if not hasattr(self._embeddings, "embed_query"):
+            wanted = "a LangChain Embeddings object such as load_embeddings()"
+            raise wrong_type("the vectorstore's embedding_function", wanted, self._embeddings)
+        stored = stored_documents(store)
+        if not stored:
+            raise ValueError(
+                "The vectorstore holds no document (were all deleted?): add some, or rebuild it."
             )
-            for document in self.documents
-        }
 
-    @cached_property
-    def model(self) -> str:
-        return json.dumps(
-            [embeddings_name(self.store.embeddings), embeddings_settings(self.store.embeddings)],
-            default=str,
-        )
+        self.model = model_name(self._embeddings)
+        self._settings = _hash(json.dumps(model_settings(self._embeddings), default=str))
+        self.documents = [read_document(document) for document in stored]
+        self.text_hashes = _text_hashes(self.documents, stored)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        import faiss
+        # All that decides what a search finds: a change of any of these is another fingerprint.
+        doc_ids = [document["doc_id"] for document in self.documents]
+        told = json.dumps([doc_ids, self.text_hashes, self._told], default=str)
+        vectors = faiss.serialize_index(self._index).tobytes()
+        self.fingerprint = _hash(self.model, self._settings, told, vectors)
 
-        documents = json.dumps(list(self.text_hashes.items()))
-        return _hash(
-            self.model,
-            str(self.store._normalize_L2),
-            documents,
-            faiss.serialize_index(self.store.index).tobytes(),
-        )
-
-    @property
-    def higher_is_better(self) -> bool:
-        import faiss
-
-        return bool(self.store.index.metric_type == faiss.METRIC_INNER_PRODUCT)
-
-    @property
-    def score_name(self) -> str:
-        import faiss
-
-        names = {
+        metric = self._index.metric_type
+        self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
+        self.score_name = {
             faiss.METRIC_INNER_PRODUCT: "inner product",
             faiss.METRIC_L2: "squared L2 distance",
-        }
-        return names.get(self.store.index.metric_type, "distance")
+        }.get(metric, "distance")
+
+    def embed(self, questions: Sequence[str]) -> np.ndarray:
+        """Embed as one batch, or one by one if the model embeds a query unlike a document."""
+        model = (type(self._embeddings), self._settings)
+        if len(questions) == 1 or _embeds_alike.get(model) is False:
+            return self._embed_singly(questions)
+        embedded = self._embeddings.embed_documents(list(questions))
+        vectors = as_vectors(embedded, questions, self._index.d, "question")
+
+        # Not known yet: embed the first once more, as a query.
+        if model not in _embeds_alike:
+            single = self._embed_singly(questions[:1])
+            cosine = float(unit(single)[0] @ unit(vectors[:1])[0])
+            _embeds_alike[model] = cosine > _ALIKE
+            if not _embeds_alike[model]:
+                return np.concatenate([single, self._embed_singly(questions[1:])])
+        return vectors
+
+    def _embed_singly(self, questions: Sequence[str]) -> np.ndarray:
+        embedded = [self._embeddings.embed_query(question) for question in questions]
+        return as_vectors(embedded, questions, self._index.d, "question")
+
+    def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
+        """Search all vectors in one call and return the first k of each.
+
+        FAISS orders identical vectors by its own inner workings, and float noise moves equal scores
+        apart. Scores that differ by no more than noise are therefore one tie, with one score, in
+        the order of the documents. For example, best first:
+
+            score     0.30   0.50   0.50 + noise   0.50 + noise   0.70
+            document     7      9              4              6      2
+            tie          0      1              1              1      2
+            returned     7      4              6              9      2    (4, 6, 9 with score 0.50)
+        """
+        if self._told["normalize_L2"]:
+            vectors = unit(vectors)
+        k = min(k, self._index.ntotal)
+        noise = _NOISE * np.maximum(np.square(vectors).sum(axis=1), 1e-30)
+
+        # Fetch more as long as the tie at rank k reaches to the last that was fetched.
+        fetch = min(k + _SPARE, self._index.ntotal)
+        while True:
+            scores, positions = self._index.search(np.ascontiguousarray(vectors), fetch)
+            ties, shared = group_ties(scores, noise)
+            goes_on = (ties[:, k - 1] == ties[:, -1]) & (positions[:, -1] >= 0)
+            if fetch == self._index.ntotal or not goes_on.any():
+                break
+            fetch = min(2 * fetch, self._index.ntotal)
+
+        order = np.lexsort((positions, ties))[:, :k]
+        positions = np.take_along_axis(positions, order, axis=1)
+        shared = np.take_along_axis(shared, order, axis=1)
+        return [
+            [(int(at), _shown(score)) for at, score in zip(*ranking, strict=True) if at >= 0]
+            for ranking in zip(positions, shared, strict=True)
+        ]
+
+
+def group_ties(scores: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each score's tie, from 0, and the score that the tie shares.
+
+    A tie reaches from its first score as far as the noise, and no further: else scores that differ
+    by little each would join without end.
+
+    Args:
+        scores: a row a query, best first.
+        noise: of each query.
+
+    >>> ties, shared = group_ties(np.array([[0.30, 0.50, 0.51, 0.52, 0.70]]), np.array([0.015]))
+    >>> ties.tolist(), shared.tolist()
+    ([[0, 1, 1, 2, 3]], [[0.3, 0.5, 0.5, 0.52, 0.7]])
+    """
+    # Rank by rank, for all queries at once.
+    ranks = np.ascontiguousarray(scores.T)
+    ties, shared = np.zeros(ranks.shape, dtype=int), ranks.copy()
+    for rank in range(1, len(ranks)):
+        apart = np.abs(ranks[rank] - shared[rank - 1]) > noise
+        ties[rank] = ties[rank - 1] + apart
+        shared[rank] = np.where(apart, ranks[rank], shared[rank - 1])
+    return ties.T, shared.T
+
+
+def _text_hashes(documents: Sequence[Hit], stored: Sequence["Document"]) -> dict[str, str]:
+    """Return a hash of each document's text and metadata; chunks of one doc_id share one."""
+    hashes: dict[str, str] = {}
+    for document, its in zip(documents, stored, strict=True):
+        doc_id, metadata = document["doc_id"], repr(sorted(its.metadata.items(), key=repr))
+        hashes[doc_id] = _hash(hashes.get(doc_id, ""), its.page_content, metadata)
+    return hashes
+
+
+def _shown(score: np.float32) -> float:
+    """Return the score as the shortest decimal with seven digits: what a float32 holds."""
+    return float(f"{score:.7g}")
 
 
 def _hash(*parts: str | bytes) -> str:
@@ -142,172 +320,20 @@ def _hash(*parts: str | bytes) -> str:
     return digest.hexdigest()[:32]
 
 
-def _search_faiss(
-    index: _FaissIndex, questions: Mapping[str, str], k: int, cache: str | Path | None
-) -> Results:
-    if not index.documents:
-        raise ValueError(
-            "The vectorstore holds no document (were all deleted?): add documents, or build it anew."
-        )
-    texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
-    with open_cache(cache) as stored:
-        rankings = stored.rankings(index.fingerprint, texts, k)
-        missing = [text for text in texts if text not in rankings]
-        changed = _what_changed(index, stored, missing)
-        if missing:
-            stored.remember_index(
-                index.fingerprint, embeddings_name(index.store.embeddings), index.text_hashes
-            )
-        for batch in _batches(missing):
-            found = dict(
-                zip(batch, _rank(index, _embed_queries(index, batch, stored), k), strict=True)
-            )
-            stored.store(index.fingerprint, found, k)
-            rankings |= found
-    hits = {
-        query_id: [
-            as_hit(index.documents[position], score) for position, score in rankings[question]
-        ]
-        for query_id, question in questions.items()
-    }
-    anew = set(missing)
-    searched = sum(question in anew for question in questions.values())
-    return Results(
-        hits, k, index.score_name, not index.higher_is_better, index.fingerprint, searched, changed
-    )
-
-
-def _batches(texts: list[str]) -> Iterator[list[str]]:
-    for start in show_progress(range(0, len(texts), _BATCH), "searching", "batch"):
-        yield texts[start : start + _BATCH]
-
-
-def _embed_queries(index: _FaissIndex, texts: list[str], stored: Cache) -> np.ndarray:
-    """Embed the queries as one batch, or one by one if the model embeds a query unlike a document."""
-    embeddings, width = index.store.embeddings, index.store.index.d
-    alike = stored.embeds_queries_alike(index.model)
-    if len(texts) == 1 or alike is False:
-        return _as_vectors([embeddings.embed_query(text) for text in texts], texts, width)
-    vectors = _as_vectors(embeddings.embed_documents(texts), texts, width)
-    if alike is None:
-        first = embeddings.embed_query(texts[0])
-        alike = _cosine(_as_vectors([first], texts[:1], width)[0], vectors[0]) > _ALIKE
-        stored.remember_queries_alike(index.model, alike)
-        if not alike:
-            others = [embeddings.embed_query(text) for text in texts[1:]]
-            vectors = _as_vectors([first, *others], texts, width)
-    return vectors
-
-
-def _cosine(one: np.ndarray, other: np.ndarray) -> float:
-    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other) or 1.0))
-
-
-def _as_vectors(
-    embedded: Sequence[Sequence[float]], texts: Sequence[str], width: int
-) -> np.ndarray:
-    """Return the vectors as float32 (texts, width), or say what is wrong with them."""
-    vectors = np.asarray(embedded, dtype=np.float32)
-    if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise ValueError(
-            f"The embeddings gave an array of shape {vectors.shape} for {count(len(texts), 'question')}; "
-            "wanted one vector each."
-        )
-    if vectors.shape[1] != width:
-        raise ValueError(
-            f"The index holds vectors of {width} dimensions, the embeddings give {vectors.shape[1]} for a question. "
-            "Search with the model the vectorstore was built with, or build it anew."
-        )
-    broken = [
-        text for text, vector in zip(texts, vectors, strict=True) if not np.isfinite(vector).all()
-    ]
-    if broken:
-        raise ValueError(
-            f"The embeddings gave NaN or infinite numbers for the question: {name_some(broken)}."
-        )
-    return vectors
-
-
-def _rank(index: _FaissIndex, vectors: np.ndarray, k: int) -> list[Ranking]:
-    """Search all vectors in one call and return the first k of each, ties in the order of the corpus.
-
-    FAISS orders identical vectors by its own inner workings, and float noise moves equal scores
-    apart. Scores that differ by no more than noise are therefore one tie, with one score, and more
-    is fetched as long as a tie reaches past what was fetched.
-    """
-    faiss_index = index.store.index
-    vectors = np.array(vectors, order="C")
-    if index.store._normalize_L2:
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors /= np.where(lengths > 0, lengths, 1)
-    k = min(k, faiss_index.ntotal)
-    fetch = min(k + _SPARE, faiss_index.ntotal)
-    noise = _NOISE * np.maximum(np.square(vectors).sum(axis=1, keepdims=True), 1e-30)
-    while True:
-        scores, positions = faiss_index.search(vectors, fetch)
-        ties = np.cumsum(np.abs(np.diff(scores, axis=1, prepend=scores[:, :1])) > noise, axis=1)
-        ties_reach_further = (ties[:, k - 1] == ties[:, -1]) & (positions[:, -1] >= 0)
-        if fetch == faiss_index.ntotal or not ties_reach_further.any():
-            break
-        fetch = min(2 * fetch, faiss_index.ntotal)
-    order = np.lexsort((positions, ties))[:, :k]
-    starts_tie = np.diff(ties, axis=1, prepend=-1) > 0
-    first_of_tie = np.maximum.accumulate(np.where(starts_tie, np.arange(fetch), 0), axis=1)
-    shared = np.take_along_axis(scores, first_of_tie, axis=1)
-    return [
-        [
-            (int(position), _shown(score))
-            for position, score in zip(row[o], values[o], strict=True)
-            if position >= 0
-        ]
-        for row, values, o in zip(positions, shared, order, strict=True)
-    ]
-
-
-def _shown(score: np.float32) -> float:
-    """Return the score as the shortest decimal with seven digits: what a float32 holds."""
-    return float(f"{score:.7g}")
-
-
-def _what_changed(index: _FaissIndex, stored: Cache, missing: Sequence[str]) -> str:
-    """Say in words how the index differs from the one that these questions were last put to."""
-    if not missing or stored.knows_index(index.fingerprint):
-        return ""
-    last = stored.last_index_asked(missing)
-    if last is None:
-        return ""
-    embeddings, before = last
-    now, model = index.text_hashes, embeddings_name(index.store.embeddings)
-    changes = {
-        "added": sorted(now.keys() - before.keys()),
-        "removed": sorted(before.keys() - now.keys()),
-        "changed": sorted(
-            doc_id for doc_id in now.keys() & before.keys() if now[doc_id] != before[doc_id]
-        ),
-    }
-    said = [f"{len(ids)} {how} ({name_some(ids)})" for how, ids in changes.items() if ids]
-    sentences = [f"documents since the last search: {', '.join(said)}"] if said else []
-    if embeddings != model:
-        sentences.append(f"embeddings were {embeddings}, now {model}")
-    return (
-        "; ".join(sentences)
-        or "the same texts, with other vectors, order or settings since the last search"
-    )
-
-
 # ---------------------------------------------------------------- any other store or retriever
 
 
-def _search_one_by_one(store: Any, questions: Mapping[str, str], k: int) -> Results:
+def _search_one_by_one(store: Any, questions: Mapping[Any, str], k: int) -> Results:
     hits = {}
     for query_id, question in show_progress(list(questions.items()), "searching", "query"):
-        found = _ask(store, question, k)
-        hits[query_id] = [as_hit(document, score) for document, score in found[:k]]
+        hits[query_id] = _ask(store, question, k)[:k]
+
     deepest = max(map(len, hits.values()))
     if deepest < k:
         warn_user(
-            f"The {type(store).__name__} returned at most {count(deepest, 'hit')} a query although k={k}. "
-            f'If the corpus is larger, ask for more: as_retriever(search_kwargs={{"k": {k}}}).'
+            f"The {type(store).__name__} returned at most {count(deepest, 'hit')} a query although "
+            f"k={k}. If the corpus is larger, ask for more: "
+            f'as_retriever(search_kwargs={{"k": {k}}}).'
         )
     scored = any("score" in hit for ranking in hits.values() for hit in ranking)
     return Results(
@@ -320,17 +346,21 @@ def _search_one_by_one(store: Any, questions: Mapping[str, str], k: int) -> Resu
     )
 
 
-def _ask(store: Any, question: str, k: int) -> list[tuple["Document", float | None]]:
+def _ask(store: Any, question: str, k: int) -> list[Hit]:
+    """Return the hits of one question, with scores where the store gives them."""
     if hasattr(store, "similarity_search_with_score"):
         try:
-            return [
-                (document, float(score))
-                for document, score in store.similarity_search_with_score(question, k=k)
-            ]
+            pairs = store.similarity_search_with_score(question, k=k)
+            return [read_document(document) | {"score": float(score)} for document, score in pairs]
         except NotImplementedError:
-            return [(document, None) for document in store.similarity_search(question, k=k)]
-    if hasattr(store, "invoke"):
-        return [(document, None) for document in store.invoke(question)]
-    raise TypeError(
-        f"A LangChain vector store or retriever is wanted, found {type(store).__name__}: use build_vectorstore(...)."
-    )
+            return _as_hits(store, store.similarity_search(question, k=k))
+    return _as_hits(store, store.invoke(question))
+
+
+def _as_hits(store: Any, found: Any) -> list[Hit]:
+    if not isinstance(found, (list, tuple)) or not all(hasattr(one, "metadata") for one in found):
+        raise TypeError(
+            f"The {type(store).__name__} gave {describe(found)} for a question; a list of "
+            "LangChain documents was wanted. Give a vector store or a retriever."
+        )
+    return [read_document(document) for document in found]

@@ -1,11 +1,14 @@
 """Build, save and load a FAISS vectorstore through LangChain.
 
-The only file that imports ``langchain_community``. The text of a document in the store is its
-title, a line break, and its content; ``doc_id`` and ``title`` are in the metadata.
+The only file that imports ``langchain_community`` and knows how its store keeps things. The text of
+a document in the store is its title, a line break, and its content; ``doc_id`` and ``title`` are in
+the metadata.
 """
 
 import hashlib
+import io
 import json
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rageval_kit.documents import Docs, as_docs, one_line, text_of
-from rageval_kit.embeddings import embeddings_name
-from rageval_kit.messages import name_some, show_progress
+from rageval_kit.documents import Docs, as_docs, one_line, read_document, text_of
+from rageval_kit.identity import model_name
+from rageval_kit.messages import count, describe, name_some, show_progress, wrong_type
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
@@ -30,31 +33,28 @@ def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
     """Embed every document and return LangChain's FAISS store, exact search by squared L2 distance.
 
     Args:
-        docs: dicts with ``doc_id``, ``title``, ``content`` (or a DataFrame); the order is kept.
+        docs: dicts with ``doc_id``, ``title``, ``content``, a DataFrame, or LangChain documents;
+            the order is kept.
         embeddings: from `load_embeddings`, or any LangChain ``Embeddings`` object.
 
     Returns:
         The store; its scores are squared L2 distances, **lower is better**. For vectors of length 1
         a distance d is a cosine of 1 - d / 2.
 
+    >>> from rageval_kit.embeddings import load_embeddings
+    >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
+    >>> build_vectorstore(docs, load_embeddings("chars")).index.ntotal
+    1
+
     Raises:
         ValueError: no document, a repeated or empty doc_id, no text, or a vector with NaN.
-        TypeError: docs is not a list of dicts, or a doc_id is not a text.
+        KeyError: a document has no doc_id or content.
+        TypeError: docs is not a list of documents, or a doc_id is not a text.
     """
-    faiss_store = _import_faiss_store()
     documents = to_documents(docs)
     if not documents:
         raise ValueError("The corpus is empty: build_vectorstore needs at least one document.")
-    vectors = embed_documents(documents, embeddings)
-    return faiss_store.from_embeddings(
-        [
-            (document.page_content, vector)
-            for document, vector in zip(documents, vectors, strict=True)
-        ],
-        embeddings,
-        metadatas=[document.metadata for document in documents],
-        ids=[document.id for document in documents],
-    )
+    return assemble(documents, flat_index(embed_documents(documents, embeddings)), embeddings)
 
 
 def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
@@ -64,29 +64,33 @@ def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
     later search fails; here a doc_id that is already in the store is refused first.
 
     Raises:
-        ValueError, TypeError: as `build_vectorstore`, and for a doc_id that the store already holds.
+        ValueError, KeyError, TypeError: as `build_vectorstore`; for a doc_id that the store already
+            holds; and for a store that is not FAISS's.
     """
+    refuse_other_stores(vectorstore)
     documents = to_documents(docs)
-    clashing = sorted(
-        {str(document.id) for document in documents}
-        & set(vectorstore.index_to_docstore_id.values())
-    )
+    held = stored_documents(vectorstore)
+    taken = {read_document(document)["doc_id"] for document in held}
+    taken |= set(vectorstore.index_to_docstore_id.values())
+    clashing = [str(document.id) for document in documents if document.id in taken]
     if clashing:
         raise ValueError(
-            f"doc_ids already in the vectorstore: {name_some(clashing)}. Leave them out, or build it anew."
+            f"doc_ids already in the vectorstore: {name_some(clashing)}. "
+            "Leave them out, or rebuild it with build_vectorstore(...)."
         )
-    if not documents:
-        return
-    vectors = embed_documents(documents, vectorstore.embedding_function)
-    _refuse_other_width(vectors.shape[1], vectorstore)
-    vectorstore.add_embeddings(
-        [
-            (document.page_content, vector)
-            for document, vector in zip(documents, vectors, strict=True)
-        ],
-        metadatas=[document.metadata for document in documents],
-        ids=[str(document.id) for document in documents],
-    )
+
+    if documents:
+        vectors = embed_documents(
+            documents, vectorstore.embedding_function, width=vectorstore.index.d
+        )
+        vectorstore.add_embeddings(
+            zip([document.page_content for document in documents], vectors.tolist(), strict=True),
+            metadatas=[document.metadata for document in documents],
+            ids=[str(document.id) for document in documents],
+        )
+
+
+# ---------------------------------------------------------------- documents and vectors
 
 
 def to_documents(docs: Docs) -> list["Document"]:
@@ -106,153 +110,173 @@ def _as_document(doc: Mapping[str, Any]) -> "Document":
     return Document(id=doc["doc_id"], page_content=text, metadata=metadata)
 
 
-def embed_documents(documents: list["Document"], embeddings: "Embeddings") -> np.ndarray:
-    """Embed in batches, with a progress bar when it takes longer than a few seconds: shape (n, dimensions)."""
+def embed_documents(
+    documents: Sequence["Document"], embeddings: "Embeddings", width: int | None = None
+) -> np.ndarray:
+    """Embed in batches, with a progress bar when it takes longer than a few seconds.
+
+    Returns:
+        float32 of shape (documents, dimensions); ``width`` are the dimensions that are wanted.
+    """
     if not hasattr(embeddings, "embed_documents"):
-        raise TypeError(
-            f"A LangChain Embeddings object is wanted, found {type(embeddings).__name__}: use load_embeddings(...)."
+        raise wrong_type(
+            "embeddings", "a LangChain Embeddings object such as load_embeddings()", embeddings
         )
-    starts = range(0, len(documents), _BATCH)
-    batches = []
-    for start in show_progress(starts, "embedding", "batch"):
+    batches: list[np.ndarray] = []
+    for start in show_progress(range(0, len(documents), _BATCH), "embedding", "batch"):
         batch = documents[start : start + _BATCH]
-        vectors = np.asarray(
-            embeddings.embed_documents([document.page_content for document in batch]),
-            dtype=np.float32,
-        )
-        _refuse_bad_vectors(vectors, [str(document.id) for document in batch])
-        batches.append(vectors)
+        embedded = embeddings.embed_documents([document.page_content for document in batch])
+        names = [str(document.id) for document in batch]
+        batches.append(as_vectors(embedded, names, width))
+        width = batches[0].shape[1]
     return np.concatenate(batches)
 
 
-def _refuse_bad_vectors(vectors: np.ndarray, names: Sequence[str]) -> None:
-    if vectors.ndim != 2 or len(vectors) != len(names):
-        raise ValueError(
-            f"The embeddings gave an array of shape {vectors.shape} for {len(names)} texts; wanted one vector a text."
-        )
-    broken = [
-        name for name, vector in zip(names, vectors, strict=True) if not np.isfinite(vector).all()
-    ]
-    if broken:
-        raise ValueError(
-            f"The embeddings gave NaN or infinite numbers for {name_some(broken)}. "
-            "Look at these texts and at the model: such a vector is never found."
-        )
-
-
-def _refuse_other_width(width: int, vectorstore: "FAISS") -> None:
-    if width != vectorstore.index.d:
-        raise ValueError(
-            f"The vectorstore holds vectors of {vectorstore.index.d} dimensions, the embeddings give {width}. "
-            "Use the embeddings it was built with, or build it anew."
-        )
-
-
-# ---------------------------------------------------------------- save and load
-
-
-def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
-    """Write the store to a folder as a FAISS index, JSON lines and JSON: no pickle.
-
-    An existing store in the folder is replaced.
-    """
-    import faiss
-
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "embeddings": embeddings_name(vectorstore.embedding_function),
-        "dimensions": vectorstore.index.d,
-        "normalize_L2": vectorstore._normalize_L2,
-        "distance_strategy": vectorstore.distance_strategy.value,
-    }
-    lines = [
-        json.dumps(
-            {"id": document.id, "text": document.page_content, "metadata": document.metadata},
-            ensure_ascii=False,
-        )
-        for document in stored_documents(vectorstore)
-    ]
-    # Through numpy, because FAISS itself cannot open a path with Korean letters on Windows.
-    np.save(folder / _INDEX, faiss.serialize_index(vectorstore.index), allow_pickle=False)
-    documents = "".join(line + "\n" for line in lines)
-    settings["documents_sha256"] = hashlib.sha256(documents.encode("utf-8")).hexdigest()
-    (folder / _DOCUMENTS).write_text(documents, encoding="utf-8", newline="\n")
-    (folder / _SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8", newline="\n")
-
-
-def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
-    """Read a store that `save_vectorstore` wrote; it searches as before, to the last bit.
+def as_vectors(
+    embedded: Any, names: Sequence[str], width: int | None = None, noun: str = "document"
+) -> np.ndarray:
+    """Return what a model gave as float32 of shape (names, width), or say which is wrong.
 
     Args:
-        folder: the folder given to `save_vectorstore`.
-        embeddings: the model it was built with, for embedding the queries.
+        embedded: a vector a name.
+        names: what an error calls each: doc_ids, or the questions themselves.
+        width: dimensions that are wanted; None where the first vector decides.
+        noun: what the names are.
+
+    >>> as_vectors([[0.6, 0.8], [1.0]], ["doc_001", "doc_002"])
+    Traceback (most recent call last):
+    ValueError: The embeddings gave 1 number for the document doc_002; a vector of 2 numbers was wanted. ...
 
     Raises:
-        FileNotFoundError: a file of the store is not there.
-        ValueError: the store was built with another model, or its files do not belong together.
+        ValueError: the vectors are too few, of several widths, not of numbers, NaN or infinite.
     """
-    import faiss
-    from langchain_core.documents import Document
+    vectors = _as_numbers(embedded)
+    if vectors is None or vectors.ndim != 2 or vectors.shape[1] != (width or vectors.shape[1]):
+        raise _no_vectors(embedded, names, width, noun)
+    if len(vectors) != len(names) or not vectors.size:
+        raise _no_vectors(embedded, names, width, noun)
 
-    faiss_store = _import_faiss_store()
-    folder = Path(folder)
-    for name in (_INDEX, _DOCUMENTS, _SETTINGS):
-        if not (folder / name).exists():
-            raise FileNotFoundError(
-                f"{folder / name} is not there. Write the store first: save_vectorstore(vectorstore, {str(folder)!r})."
-            )
+    broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
+    if broken:
+        raise ValueError(
+            f"The embeddings gave NaN or infinite numbers for the {noun} "
+            f"{name_some([names[position] for position in broken])}. "
+            "Look at the text and at the model: such a vector is never found."
+        )
+    return vectors
+
+
+def _as_numbers(embedded: Any) -> np.ndarray | None:
     try:
-        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
-        index = faiss.deserialize_index(np.load(folder / _INDEX, allow_pickle=False))
-        text = (folder / _DOCUMENTS).read_text(encoding="utf-8")
-        stored = [json.loads(line) for line in text.split("\n") if line]
-    except (ValueError, RuntimeError, EOFError) as error:
-        raise ValueError(
-            f"{folder} cannot be read as a saved vectorstore ({type(error).__name__}): save it anew."
-        ) from error
-    if settings["embeddings"] != embeddings_name(embeddings):
-        raise ValueError(
-            f"{folder} was built with {settings['embeddings']}, and {embeddings_name(embeddings)} was given. "
-            "Vectors of two models cannot be compared: load it with the same model, or build it anew."
+        with np.errstate(over="ignore"):  # becomes infinite, which is refused
+            return np.asarray(embedded, dtype=np.float32)
+    except (TypeError, ValueError):  # of several widths, or not of numbers
+        return None
+
+
+def _no_vectors(embedded: Any, names: Sequence[str], width: int | None, noun: str) -> ValueError:
+    """Return the error for the first of the vectors that is none."""
+    is_list = hasattr(embedded, "__len__") and not isinstance(embedded, (str, Mapping))
+    if not is_list or len(embedded) != len(names):
+        found = count(len(embedded), "vector") if is_list else describe(embedded)
+        return ValueError(
+            f"The embeddings gave {found} for {count(len(names), noun)} ({name_some(names)}); "
+            "one vector each was wanted. Look at the model."
         )
-    if len(stored) != index.ntotal:
-        raise ValueError(
-            f"{folder} holds {index.ntotal} vectors and {len(stored)} documents: build and save it anew."
-        )
-    if settings["documents_sha256"] != hashlib.sha256(text.encode("utf-8")).hexdigest():
-        raise ValueError(
-            f"{folder / _DOCUMENTS} was changed after it was saved, so its documents may not be those of the vectors: "
-            "build and save it anew."
-        )
-    documents = {
-        doc["id"]: Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"])
-        for doc in stored
-    }
-    store_module = _import_community("langchain_community.vectorstores.utils")
-    docstore_module = _import_community("langchain_community.docstore.in_memory")
-    return faiss_store(
-        embeddings,
-        index,
-        docstore_module.InMemoryDocstore(documents),
-        dict(enumerate(documents)),
-        normalize_L2=settings["normalize_L2"],
-        distance_strategy=store_module.DistanceStrategy(settings["distance_strategy"]),
+
+    widths = [_width(vector) for vector in embedded]
+    width = width or max(widths[0], 1)
+    at = next((at for at, its in enumerate(widths) if its != width), 0)
+    found = count(widths[at], "number") if widths[at] else describe(embedded[at])
+    return ValueError(
+        f"The embeddings gave {found} for the {noun} {names[at]}; a vector of "
+        f"{count(width, 'number')} was wanted. Embed documents and questions with one model, or "
+        "rebuild the vectorstore with this one."
     )
 
 
+def _width(vector: Any) -> int:
+    """Return how many numbers a vector has; 0 if it is none."""
+    numbers = _as_numbers(vector)
+    return len(numbers) if numbers is not None and numbers.ndim == 1 else 0
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Return the vectors scaled to length 1; one of zeros stays as it is.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+# ---------------------------------------------------------------- LangChain's store from inside
+
+
+def is_faiss(vectorstore: Any) -> bool:
+    """Say whether it is LangChain's FAISS store."""
+    return hasattr(vectorstore, "index_to_docstore_id")
+
+
+def refuse_other_stores(vectorstore: Any) -> None:
+    """Refuse what is not LangChain's FAISS store, whose vectors and documents can be read."""
+    if not is_faiss(vectorstore):
+        raise wrong_type("vectorstore", "a FAISS store of build_vectorstore(...)", vectorstore)
+
+
 def stored_documents(vectorstore: "FAISS") -> list["Document"]:
-    """Return the store's documents in the order of their vectors."""
-    documents = vectorstore.docstore._dict
-    return [
-        documents[vectorstore.index_to_docstore_id[position]]
-        for position in range(vectorstore.index.ntotal)
-    ]
+    """Return the store's documents in the order of their vectors.
+
+    Raises:
+        ValueError: a vector has no document, as after a refused add of LangChain's.
+    """
+    ids = [vectorstore.index_to_docstore_id.get(at) for at in range(vectorstore.index.ntotal)]
+    documents = [vectorstore.docstore.search(str(doc_id)) for doc_id in ids]
+    lost = [at for at, document in enumerate(documents) if isinstance(document, str)]
+    if lost:
+        raise ValueError(
+            f"The vectorstore holds {count(len(lost), 'vector')} without a document (position "
+            f"{name_some(lost)}): an add failed halfway. Rebuild it, and use add_documents(...)."
+        )
+    return documents
 
 
-def _import_faiss_store() -> type["FAISS"]:
+def stored_vectors(vectorstore: "FAISS") -> np.ndarray:
+    """Return the store's vectors: float32 of shape (documents, dimensions)."""
+    return vectorstore.index.reconstruct_n(0, vectorstore.index.ntotal)
+
+
+def kept_settings(vectorstore: "FAISS") -> dict[str, Any]:
+    """Return what LangChain's store is told beside its index: arguments of `assemble`."""
+    return {
+        "normalize_L2": vectorstore._normalize_L2,
+        "distance_strategy": vectorstore.distance_strategy,
+    }
+
+
+def flat_index(vectors: np.ndarray, metric: int | None = None) -> Any:
+    """Return a FAISS index that searches these vectors exactly, by squared L2 distance or else."""
+    import faiss
+
+    index = faiss.IndexFlat(vectors.shape[1], faiss.METRIC_L2 if metric is None else metric)
+    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+    return index
+
+
+def assemble(
+    documents: Sequence["Document"], index: Any, embeddings: "Embeddings", **settings: Any
+) -> "FAISS":
+    """Return LangChain's store of an index and its documents, which are in the same order."""
     store: type[FAISS] = _import_community("langchain_community.vectorstores.faiss").FAISS
-    return store
+    in_memory = _import_community("langchain_community.docstore.in_memory").InMemoryDocstore
+    by_id = {str(document.id): document for document in documents}
+    if len(by_id) != index.ntotal:
+        raise ValueError(
+            f"There are {index.ntotal} vectors and {len(by_id)} documents of different ids: "
+            "a file was changed or an id appears twice. Rebuild the vectorstore."
+        )
+    return store(embeddings, index, in_memory(by_id), dict(enumerate(by_id)), **settings)
 
 
 def _import_community(module: str) -> Any:
@@ -263,3 +287,130 @@ def _import_community(module: str) -> Any:
             "ignore", message=".*langchain-community.*sunset", category=DeprecationWarning
         )
         return importlib.import_module(module)
+
+
+# ---------------------------------------------------------------- save and load
+
+
+def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
+    """Write the store to a folder as a FAISS index, JSON lines and JSON: no pickle.
+
+    An existing store in the folder is replaced once the new one is written whole.
+
+    Raises:
+        TypeError: it is not a FAISS store, or a document's metadata is not JSON.
+    """
+    import faiss
+
+    refuse_other_stores(vectorstore)
+    folder = _as_folder(folder)
+
+    # Through numpy, because FAISS itself cannot open a path with Korean letters on Windows.
+    packed = io.BytesIO()
+    np.save(packed, faiss.serialize_index(vectorstore.index), allow_pickle=False)
+    lines = "".join(_as_line(document) + "\n" for document in stored_documents(vectorstore))
+    files = {_INDEX: packed.getvalue(), _DOCUMENTS: lines.encode("utf-8", "surrogatepass")}
+
+    kept = kept_settings(vectorstore)
+    settings = {
+        "embeddings": model_name(vectorstore.embedding_function),
+        "dimensions": vectorstore.index.d,
+        "normalize_L2": kept["normalize_L2"],
+        "distance_strategy": kept["distance_strategy"].value,
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+    }
+    _replace_files(folder, files | {_SETTINGS: json.dumps(settings, indent=1).encode()})
+
+
+def _as_folder(folder: Any) -> Path:
+    if not isinstance(folder, (str, os.PathLike)):
+        raise wrong_type("folder", 'a path such as "vectorstore"', folder)
+    return Path(folder)
+
+
+def _as_line(document: "Document") -> str:
+    stored = {
+        "id": document.id, "text": document.page_content, "metadata": document.metadata
+    }  # fmt: skip
+    try:
+        return json.dumps(stored, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{document.id}: the metadata cannot be written as JSON ({error}). "
+            "Turn dates and other objects into texts first: str(...)."
+        ) from error
+
+
+def _replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files beside those of the same name, and put them in their place when all are written.
+
+    A full disk or a kernel that dies leaves the old files; the rest is for the checksums to tell.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        with (folder / f"{name}.new").open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    for name in files:
+        os.replace(folder / f"{name}.new", folder / name)
+
+
+def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
+    """Read a store that `save_vectorstore` wrote; it searches as before, to the last bit.
+
+    Args:
+        folder: the folder given to `save_vectorstore`.
+        embeddings: the model it was built with, for embedding the queries.
+
+    Raises:
+        FileNotFoundError: a file of the store is not found.
+        ValueError: the store was built with another model, or its files do not belong together.
+    """
+    folder = _as_folder(folder)
+    model, index, documents, settings = _read_store(folder)
+    if model != model_name(embeddings):
+        raise ValueError(
+            f"{folder} was built with {model}, and {model_name(embeddings)} was given. Vectors of "
+            "two models cannot be compared: load it with the same model, or rebuild it."
+        )
+    return assemble(documents, index, embeddings, **settings)
+
+
+def _read_store(folder: Path) -> tuple[str, Any, list["Document"], dict[str, Any]]:
+    """Return the name of the model, the index, the documents and LangChain's settings."""
+    import faiss
+    from langchain_core.documents import Document
+
+    for name in (_INDEX, _DOCUMENTS, _SETTINGS):
+        if not (folder / name).exists():
+            raise FileNotFoundError(
+                f"{folder / name} is not found. Write the store first: "
+                f"save_vectorstore(vectorstore, {str(folder)!r})."
+            )
+
+    # The checksums in the settings: files of two saves are never mixed.
+    try:
+        settings = json.loads((folder / _SETTINGS).read_bytes())
+        files = {name: (folder / name).read_bytes() for name in (_INDEX, _DOCUMENTS)}
+        for name, data in files.items():
+            if hashlib.sha256(data).hexdigest() != settings["sha256"][name]:
+                raise ValueError(f"{name} was changed since, or a later save broke off")
+
+        strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
+        kept = {
+            "normalize_L2": settings["normalize_L2"],
+            "distance_strategy": strategies(settings["distance_strategy"]),
+        }
+        index = faiss.deserialize_index(np.load(io.BytesIO(files[_INDEX]), allow_pickle=False))
+        lines = files[_DOCUMENTS].decode("utf-8", "surrogatepass").split("\n")[:-1]
+        documents = [
+            Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"])
+            for doc in map(json.loads, lines)
+        ]
+        return settings["embeddings"], index, documents, kept
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
+        raise ValueError(
+            f"{folder} cannot be read as a saved vectorstore ({type(error).__name__}: {error}). "
+            "Rebuild the vectorstore and save it again."
+        ) from error

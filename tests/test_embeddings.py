@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from local_openai import KEY, local_openai
 
 from rageval_kit import build_vectorstore, load_dataset, load_embeddings, search_all
-from rageval_kit.embeddings import embeddings_name, embeddings_settings
+from rageval_kit.identity import model_name, model_settings
 
 OPENAI = "openai:text-embedding-3-small"
 
@@ -138,6 +138,12 @@ def test_half_a_name_is_not_known(name):
         load_embeddings(name)
 
 
+@pytest.mark.parametrize("name", [None, 7, ["chars"]])
+def test_a_name_that_is_no_text_is_refused(name):
+    with pytest.raises(TypeError, match=r"name must be .*use-multilingual"):
+        load_embeddings(name)
+
+
 def test_another_provider_goes_to_langchain():
     with pytest.raises(ImportError, match="langchain-cohere"):
         load_embeddings("cohere:embed-v4.0")
@@ -213,7 +219,7 @@ def test_openai_is_not_asked_again_for_cached_results(server, lecture_ko, tmp_pa
 
 def test_the_key_is_in_no_text_that_shows_the_model(server):
     model = load_embeddings(OPENAI)
-    shown = [repr(model), str(model), embeddings_name(model), str(embeddings_settings(model))]
+    shown = [repr(model), str(model), model_name(model), str(model_settings(model))]
     assert not any(KEY in text for text in shown)
 
 
@@ -229,83 +235,3 @@ def test_the_key_is_not_in_the_cache_file(server, lecture_ko, tmp_path):
     vectorstore = build_vectorstore(lecture_ko.docs, load_embeddings(OPENAI))
     search_all(vectorstore, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
     assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
-
-
-# ---------------------------------------------------------------- what the kit knows a model by
-
-
-class Prompted(Embeddings):
-    """A model with settings of any name."""
-
-    def __init__(self, **settings):
-        self.__dict__.update(settings)
-
-    def embed_documents(self, texts):
-        return [[1.0, 0.0] for _ in texts]
-
-    def embed_query(self, text):
-        return [1.0, 0.0]
-
-
-def test_settings_hold_what_changes_a_vector():
-    settings = {
-        "model": "m",
-        "dimensions": 2,
-        "normalize": True,
-        "query_prompt": "query: ",
-        "options": {"pool": "mean"},
-    }
-    assert embeddings_settings(Prompted(**settings)) == settings
-
-
-@pytest.mark.parametrize(
-    "field", ["query_prompt", "query_instruction", "prompts", "task", "retrieval_instruction"]
-)
-def test_settings_see_a_changed_prompt(field):
-    before = embeddings_settings(Prompted(model="m", **{field: "query: "}))
-    assert embeddings_settings(Prompted(model="m", **{field: "질문: "})) != before
-
-
-@pytest.mark.parametrize(
-    "field",
-    ["api_key", "openai_api_key", "api_token", "client_secret", "password", "apiKey", "API_KEY"],
-)
-def test_settings_leave_keys_out(field):
-    assert KEY not in str(embeddings_settings(Prompted(model="m", **{field: KEY})))
-
-
-@pytest.mark.parametrize("field", ["token", "api_key"])
-def test_settings_leave_keys_inside_a_dict_out(field):
-    assert KEY not in str(
-        embeddings_settings(Prompted(model="m", model_kwargs={"device": "cpu", field: KEY}))
-    )
-
-
-@pytest.mark.parametrize(
-    "field", ["max_retries", "request_timeout", "show_progress_bar", "chunk_size", "batch_size"]
-)
-def test_settings_leave_out_what_only_steers_the_requests(field):
-    assert embeddings_settings(Prompted(model="m", **{field: 1})) == {"model": "m"}
-
-
-def test_settings_leave_private_attributes_out():
-    assert embeddings_settings(Prompted(model="m", _calls=3)) == {"model": "m"}
-
-
-def test_settings_of_openai_see_another_width(server):
-    from langchain_openai import OpenAIEmbeddings
-
-    one, other = (
-        OpenAIEmbeddings(model="text-embedding-3-small", dimensions=width) for width in (256, 512)
-    )
-    assert embeddings_settings(one) != embeddings_settings(other)
-
-
-def test_names_of_models_are_short(embeddings, chars):
-    assert embeddings_name(chars) == "CharacterEmbeddings(dimensions=2048)"
-    assert "universal-sentence-encoder-multilingual-v3" in embeddings_name(embeddings)
-    assert (
-        embeddings_name(Prompted(model_name="intfloat/e5", other=1))
-        == "Prompted(model_name=intfloat/e5)"
-    )
-    assert embeddings_name(Prompted()) == "Prompted()"

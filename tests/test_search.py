@@ -17,6 +17,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from rageval_kit import Results, add_documents, build_vectorstore, search_all
 from rageval_kit.cache import Cache
+from rageval_kit.search import group_ties
 from rageval_kit.vectorstore import _import_community, to_documents
 
 DOCS = [
@@ -33,6 +34,8 @@ ALL_QA = [
     {"query_id": f"q{i:02}", "question": question}
     for i, question in enumerate(["What is cut?", "무엇을 쓰나?"], 1)
 ]
+
+CUT = [{"query_id": "q01", "question": "how texts are cut"}]
 
 
 class Letters(Embeddings):
@@ -225,7 +228,8 @@ def test_the_queries_may_be_a_table_with_a_row_a_judgement(store):
 
 def test_repr_says_what_was_searched_and_what_the_scores_mean(store):
     assert repr(search_all(store, ALL_QA, 3)) == (
-        "Results of 2 queries, k=3; score: squared L2 distance, lower is better; 2 searched, 0 from the cache"
+        "Results of 2 queries, k=3; score: squared L2 distance, lower is better; "
+        "2 searched, 0 from the cache"
     )
 
 
@@ -245,6 +249,18 @@ def test_to_frame_has_a_row_a_hit(store):
     assert table["rank"].tolist() == [1, 2, 3] * 2
     assert table["doc_id"].tolist() == ids(results["q01"]) + ids(results["q02"])
     assert table["score"].tolist() == [hit["score"] for hits in results.values() for hit in hits]
+
+
+def test_results_know_the_questions_that_were_searched(store, cache):
+    for _ in range(2):  # searched, then from the cache
+        results = search_all(store, ALL_QA, 2, cache=cache)
+        assert results.questions == {"q01": "What is cut?", "q02": "무엇을 쓰나?"}
+
+
+def test_results_of_a_retriever_know_their_questions_too(retriever):
+    assert search_all(retriever, ALL_QA, 4).questions == {
+        qa["query_id"]: qa["question"] for qa in ALL_QA
+    }
 
 
 def test_the_index_has_a_fingerprint(store):
@@ -344,6 +360,30 @@ def test_a_model_known_to_embed_queries_otherwise_gets_no_batch(cache):
     assert model.calls == (0, 5)
 
 
+class Tilted(Letters):
+    """Turn a query by a small angle: its cosine with the document of the same text is known."""
+
+    def __init__(self, cosine):
+        super().__init__()
+        self.cosine = cosine
+
+    def embed_query(self, text):
+        self._singles.append(text)
+        vector = np.array(self._vector(text))
+        across = np.eye(self.dimensions)[0] - vector[0] * vector
+        across /= np.linalg.norm(across)
+        return (self.cosine * vector + np.sqrt(1 - self.cosine**2) * across).tolist()
+
+
+@pytest.mark.parametrize(
+    ("cosine", "singles"), [(1.0, 1), (0.99999, 1), (0.9997, 5), (0.995, 5), (0.9, 5)]
+)
+def test_a_model_whose_prompt_changes_little_is_asked_query_by_query(cosine, singles):
+    model = Tilted(cosine)
+    search_all(built(DOCS, model), queries(5), 2)
+    assert model.calls == (1, singles)
+
+
 def test_one_query_alone_is_embedded_as_a_query():
     model = Prompted(query_prompt="zzzzzzzzzz ")
     store = built(DOCS, model)
@@ -380,7 +420,8 @@ def test_a_shallow_ranking_that_another_session_writes_late_does_not_replace_a_d
     cache = Cache(":memory:")
     cache.store("index", {"What is cut?": [(2, 0.1), (0, 0.5)]}, 2)
     cache.store("index", {"What is cut?": [(2, 0.1)]}, 1)
-    assert cache.rankings("index", ["What is cut?"], 2) == {"What is cut?": [(2, 0.1), (0, 0.5)]}
+    kept = cache.rankings("index", ["What is cut?"], 2, size=3)
+    assert kept == {"What is cut?": [(2, 0.1), (0, 0.5)]}
 
 
 def test_a_deeper_search_is_no_change(store, cache):
@@ -504,7 +545,8 @@ def test_several_changes_are_said_at_once(letters, cache):
     search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
     docs = [DOCS[0], DOCS[1] | {"content": "Another text."}, DOCS[3], MORE[0]]
     assert search_all(built(docs, letters), ALL_QA, 3, cache=cache).changed == (
-        "documents since the last search: 1 added (doc_011), 1 removed (doc_003), 1 changed (doc_002)"
+        "documents since the last search: "
+        "1 added (doc_011), 1 removed (doc_003), 1 changed (doc_002)"
     )
 
 
@@ -534,6 +576,34 @@ def test_a_changed_query_prompt_is_noticed_and_said(cache):
     results = search_all(store, ALL_QA, 3, cache=cache)
     assert (results.searched, results.cached) == (2, 0)
     assert "settings" in results.changed
+
+
+SETTINGS = "keyword_weight token_pooling max_tokens author_prefix headers_in_text".split()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_changed_setting_of_any_name_is_searched_again(cache, name):
+    class Weighted(Letters):
+        def embed_query(self, text):
+            return super().embed_query(text if getattr(self, name) < 1 else "zzzzzzzz")
+
+    model = Weighted()
+    setattr(model, name, 0)
+    store = built(DOCS, model)
+    before = search_all(store, CUT, 3, cache=cache)
+    setattr(model, name, 5)
+    after = search_all(store, CUT, 3, cache=cache)
+    assert (after.searched, after.cached) == (1, 0)
+    assert after != before
+    assert "settings" in after.changed
+
+
+@pytest.mark.parametrize("name", ["api_key", "timeout"])
+def test_a_secret_or_a_timeout_may_change(store, letters, cache, name):
+    for value in ("one", "other"):
+        setattr(letters, name, value)
+        results = search_all(store, ALL_QA, 3, cache=cache)
+    assert results.cached == 2
 
 
 def test_a_model_that_becomes_asymmetric_is_noticed(cache):
@@ -638,7 +708,7 @@ def test_inner_products_are_higher_when_better(letters):
 
 
 class Scattered(Letters):
-    """Put every text in a direction of its own, in 512 dimensions, so that scores take every value."""
+    """Put every text in a direction of its own in 512 dimensions: scores take every value."""
 
     def __init__(self):
         super().__init__(dimensions=512)
@@ -664,22 +734,74 @@ class Angles(Letters):
         return [np.cos(angle), np.sin(angle)]
 
 
+# At the angle between query and documents here, a millionth more is 1.6 millionths more distance.
+FAR = 927295
+
+
+def at_angles(angles):
+    """A store of documents at these angles, in millionths; d00 comes first in the corpus."""
+    docs = [
+        {"doc_id": f"d{i:02}", "title": "", "content": f"{angle}"} for i, angle in enumerate(angles)
+    ]
+    return built(docs, Angles())
+
+
+def far_queries(n):
+    return [{"query_id": f"q{i}", "question": f"{FAR + i}"} for i in range(n)]
+
+
 @pytest.mark.parametrize("n", [1, 40], ids=["single", "batch"])
 def test_scores_that_differ_by_float_noise_are_ties(n):
-    # The last is nearest to the query by 3 millionths, and a tie reaches far past the hits first fetched.
-    docs = [{"doc_id": f"d{i:02}", "title": "", "content": f"{i / 20}"} for i in range(40)]
-    results = search_all(
-        built(docs, Angles()),
-        [{"query_id": f"q{i}", "question": f"{927295 + i}"} for i in range(n)],
-        5,
-    )
+    # The last is nearest to the query by a millionth, and a tie reaches far past the hits fetched.
+    results = search_all(at_angles(i / 40 for i in range(40)), far_queries(n), 5)
     assert ids(results["q0"]) == ["d00", "d01", "d02", "d03", "d04"]
 
 
 def test_scores_that_differ_by_more_are_no_ties():
-    docs = [{"doc_id": f"d{i:02}", "title": "", "content": f"{i * 20}"} for i in range(40)]
-    results = search_all(built(docs, Angles()), [{"query_id": "q", "question": "927295"}], 5)
-    assert ids(results["q"]) == ["d39", "d38", "d37", "d36", "d35"]
+    results = search_all(at_angles(i * 20 for i in range(40)), far_queries(1), 5)
+    assert ids(results["q0"]) == ["d39", "d38", "d37", "d36", "d35"]
+
+
+@pytest.mark.parametrize("n", [1, 40], ids=["single", "batch"])
+def test_near_scores_that_differ_by_more_than_noise_stay_apart(n):
+    # Each is 6.4 millionths nearer than the one before: three times the noise.
+    results = search_all(at_angles(i * 4 for i in range(40)), far_queries(n), 5)
+    assert {tuple(ids(hits)) for hits in results.values()} == {("d39", "d38", "d37", "d36", "d35")}
+    assert len({hit["score"] for hit in results["q0"]}) == 5
+
+
+@pytest.mark.parametrize("n", [1, 40], ids=["single", "batch"])
+def test_a_tie_reaches_no_further_than_noise_from_its_first(n):
+    # Neighbours are half the noise apart, the ends of the chain 40 times as far.
+    results = search_all(at_angles(i * 0.6 for i in range(80)), far_queries(n), 80)
+    for hits in results.values():
+        scores = [hit["score"] for hit in hits]
+        assert scores == sorted(scores)
+        assert len(set(scores)) > 20
+        assert max(int(doc_id[1:]) for doc_id in ids(hits)[:5]) >= 78
+        assert min(int(doc_id[1:]) for doc_id in ids(hits)[:5]) >= 70
+
+
+@pytest.mark.parametrize("k", [2, 3, 20])
+def test_a_tie_that_begins_at_rank_k_is_fetched_to_its_end(k):
+    # k - 1 documents lie nearer, far from each other; then 60 are equal but for noise, the last of
+    # the corpus nearest.
+    nearer = [100 * (k - i) for i in range(k - 1)]
+    store = at_angles([*(i / 60 for i in range(60)), *nearer])
+    found = ids(search_all(store, far_queries(1), k)["q0"])
+    assert found == [*(f"d{60 + i}" for i in range(k - 1)), "d00"]
+
+
+def test_ties_are_grouped_by_their_first():
+    scores = np.array([[0.0, 0.5, 0.9, 1.4, 1.5, 9.0], [0.0, 0.0, 3.0, 3.5, 4.5, 4.5]])
+    ties, shared = group_ties(scores, np.array([1.0, 0.5]))
+    assert ties.tolist() == [[0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 2, 2]]
+    assert shared.tolist() == [[0, 0, 0, 1.4, 1.4, 9], [0, 0, 3, 3, 4.5, 4.5]]
+
+
+def test_falling_scores_are_grouped_alike():
+    ties, shared = group_ties(np.array([[9.0, 8.5, 8.0, 7.4]]), np.array([1.0]))
+    assert (ties.tolist(), shared.tolist()) == ([[0, 0, 0, 1]], [[9, 9, 9, 7.4]])
 
 
 def test_a_batch_gives_what_single_searches_give(tmp_path):
@@ -779,7 +901,7 @@ def finish(process):
 
 @pytest.fixture(scope="module")
 def two_processes(tmp_path_factory):
-    """Search 20 queries here, then again in two new processes, which then write to the file at once."""
+    """Search 20 queries here, then in two new processes, which then write to the file at once."""
     folder = tmp_path_factory.mktemp("shared")
     search_all(built(DOCS, Letters()), queries(20, "early"), 2, cache=folder / "cache.db")
     processes = [start_process(folder, word) for word in ("question", "other")]
@@ -837,11 +959,6 @@ def test_a_file_that_is_no_cache_is_named(store, tmp_path):
     ):
         search_all(store, ALL_QA, 2, cache=tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text("utf-8").startswith("these are notes")
-
-
-def test_a_folder_in_place_of_a_file_is_named(store, tmp_path):
-    with pytest.raises(ValueError, match="cannot be used as a search cache"):
-        search_all(store, ALL_QA, 2, cache=tmp_path)
 
 
 def test_a_database_of_another_program_is_named_and_left_alone(store, tmp_path):
@@ -924,9 +1041,6 @@ def in_memory(letters):
 @pytest.fixture
 def retriever():
     return WordRetriever(documents=to_documents(DOCS))
-
-
-CUT = [{"query_id": "q01", "question": "how texts are cut"}]
 
 
 def test_an_in_memory_store_is_searched(in_memory):
@@ -1058,12 +1172,12 @@ def test_a_field_that_is_no_text_is_named(store, field, value):
 
 @pytest.mark.parametrize("question", ["", "  \n"])
 def test_an_empty_question_is_named(store, question):
-    with pytest.raises(ValueError, match="q02: the question is empty"):
+    with pytest.raises(ValueError, match="entry 2: the question is empty"):
         search_all(store, [ALL_QA[0], ALL_QA[1] | {"question": question}], 2)
 
 
 def test_a_query_id_twice_is_named(store):
-    with pytest.raises(ValueError, match=r"query_id 'q01' stands twice \(again in entry 3\)"):
+    with pytest.raises(ValueError, match="query_id appears twice: q01"):
         search_all(store, [*ALL_QA, ALL_QA[0] | {"question": "Another?"}], 2)
 
 
@@ -1072,19 +1186,54 @@ def test_no_query_is_refused(store):
         search_all(store, [], 2)
 
 
-@pytest.mark.parametrize("wrong", ["data/lecture/ko", DOCS, None, 7])
-def test_something_that_cannot_be_searched_is_refused(wrong):
-    with pytest.raises(
-        TypeError, match=f"vector store or retriever is wanted, found {type(wrong).__name__}"
-    ):
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        ("data/lecture/ko", "str"),
+        (DOCS, "documents"),
+        (ALL_QA, "queries"),
+        (None, "None"),
+        (7, "int"),
+        (Letters(), "an embedding model"),
+        ({"q01": [{"doc_id": "doc_001"}]}, "results"),
+    ],
+    ids=["path", "documents", "queries", "None", "number", "model", "results"],
+)
+def test_something_that_cannot_be_searched_is_named(wrong, found):
+    with pytest.raises(TypeError, match=rf"vectorstore must be .*build_vectorstore.*found {found}"):
         search_all(wrong, ALL_QA, 2)
 
 
-def test_swapped_arguments_are_refused(store):
-    with pytest.raises(
-        TypeError, match="all_qa must be a list of dicts or a DataFrame, found FAISS"
-    ):
+def test_swapped_arguments_are_called_swapped(store):
+    with pytest.raises(TypeError, match="swapped"):
         search_all(ALL_QA, store, 2)
+
+
+def test_documents_in_place_of_queries_are_named(store):
+    with pytest.raises(TypeError, match=r"all_qa must be .*documents"):
+        search_all(store, DOCS, 2)
+
+
+@pytest.mark.parametrize("embeddings", [None, len])
+def test_a_store_without_an_embedding_model_is_named(store, embeddings):
+    store.embedding_function = embeddings
+    with pytest.raises(TypeError, match=r"embedding_function must be .*load_embeddings"):
+        search_all(store, ALL_QA, 2)
+
+
+def test_a_store_in_which_an_add_failed_halfway_is_named(store):
+    with pytest.raises(ValueError):
+        store.add_documents(to_documents(DOCS[:1]), ids=["doc_001"])
+    with pytest.raises(ValueError, match=r"vector without a document \(position 4\).*Rebuild"):
+        search_all(store, ALL_QA, 2)
+
+
+@pytest.mark.parametrize("reply", [None, "a text", 7, ["a text"], [None], {"doc_id": "d1"}])
+def test_a_model_that_gives_no_documents_is_named(reply):
+    from langchain_core.runnables import RunnableLambda
+
+    with pytest.raises(TypeError, match=r"RunnableLambda gave .*list of LangChain documents"):
+        search_all(RunnableLambda(lambda question: reply), ALL_QA, 2)
 
 
 def test_a_bad_query_is_refused_before_anything_is_embedded(store, letters):
@@ -1097,7 +1246,8 @@ def test_a_bad_query_is_refused_before_anything_is_embedded(store, letters):
 def test_queries_of_another_width_than_the_index_are_refused(store, letters, n):
     letters.dimensions = 16
     with pytest.raises(
-        ValueError, match="holds vectors of 32 dimensions, the embeddings give 16 for a question"
+        ValueError,
+        match=r"16 numbers for the question .*number 0; a vector of 32 numbers .*rebuild",
     ):
         search_all(store, queries(n), 2)
 
@@ -1111,7 +1261,7 @@ def test_a_query_with_nan_or_infinity_is_named(n, value):
             return [value, *vector[1:]] if text == "question number 0" else vector
 
     with pytest.raises(
-        ValueError, match="NaN or infinite numbers for the question: question number 0"
+        ValueError, match="NaN or infinite numbers for the question question number 0"
     ):
         search_all(built(DOCS, Broken()), queries(n), 2)
 
@@ -1119,5 +1269,5 @@ def test_a_query_with_nan_or_infinity_is_named(n, value):
 def test_a_vector_too_few_is_refused(store, letters):
     search_all(store, queries(5), 2)
     letters._forgets = 1
-    with pytest.raises(ValueError, match="for 5 questions; wanted one vector each"):
+    with pytest.raises(ValueError, match="4 vectors for 5 questions"):
         search_all(store, queries(5, "other"), 2)

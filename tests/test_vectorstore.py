@@ -1,5 +1,6 @@
 """Building a FAISS store, adding to it, and saving and loading it without pickle."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import InMemoryVectorStore
 
 from rageval_kit import (
     add_documents,
@@ -19,7 +22,12 @@ from rageval_kit import (
     save_vectorstore,
     search_all,
 )
-from rageval_kit.vectorstore import _import_community
+from rageval_kit.vectorstore import (
+    _import_community,
+    as_vectors,
+    to_documents,
+    unit,
+)
 
 DOCS = [
     {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},
@@ -187,7 +195,7 @@ def test_an_empty_corpus_is_refused(letters, docs):
 
 
 def test_a_repeated_id_is_refused(letters):
-    with pytest.raises(ValueError, match=r"doc_id 'doc_001' stands twice \(again in entry 4\)"):
+    with pytest.raises(ValueError, match=r"'doc_001' appears twice .*entry 4"):
         build_vectorstore([*DOCS, DOCS[0]], letters)
 
 
@@ -211,7 +219,7 @@ def test_an_empty_id_is_refused(letters):
 
 
 def test_a_document_without_id_is_refused(letters):
-    with pytest.raises(KeyError, match="docs, entry 2: no doc_id"):
+    with pytest.raises(KeyError, match="docs, entry 2: the field doc_id is missing"):
         build_vectorstore([DOCS[0], {"title": "t", "content": "x"}], letters)
 
 
@@ -232,7 +240,7 @@ def test_a_document_whose_content_has_another_name_is_refused(letters):
 
 @pytest.mark.parametrize("content", ["broken", "endless"])
 def test_a_vector_with_nan_or_infinity_is_refused(letters, content):
-    with pytest.raises(ValueError, match="NaN or infinite numbers for doc_009"):
+    with pytest.raises(ValueError, match="NaN or infinite numbers for the document doc_009"):
         build_vectorstore([*DOCS, {"doc_id": "doc_009", "title": "t", "content": content}], letters)
 
 
@@ -241,21 +249,94 @@ def test_a_vector_too_few_is_refused():
         def embed_documents(self, texts):
             return super().embed_documents(texts)[1:]
 
-    with pytest.raises(ValueError, match="for 3 texts; wanted one vector a text"):
+    with pytest.raises(
+        ValueError, match=r"2 vectors for 3 documents \(doc_001, doc_002, doc_003\)"
+    ):
         build_vectorstore(DOCS, Forgetful())
 
 
 @pytest.mark.parametrize("embeddings", ["use-multilingual", None])
 def test_embeddings_that_are_none_are_refused(embeddings):
-    with pytest.raises(
-        TypeError, match=r"A LangChain Embeddings object is wanted.*load_embeddings"
-    ):
+    with pytest.raises(TypeError, match=r"embeddings must be .*load_embeddings"):
         build_vectorstore(DOCS, embeddings)
 
 
 def test_documents_that_are_no_list_are_refused(letters):
     with pytest.raises(TypeError, match="docs must be a list of dicts or a DataFrame, found str"):
         build_vectorstore("data/lecture/ko", letters)
+
+
+# ---------------------------------------------------------------- vectors
+
+
+def gives(vectors):
+    class Odd(Letters):
+        def embed_documents(self, texts):
+            return vectors
+
+    return Odd()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (None, "None for 3 documents"),
+        (7.5, "7.5.* for 3 documents"),
+        ("a text", "a text.* for 3 documents"),
+        ({"doc_001": [1.0]}, "for 3 documents"),
+        ([], "0 vectors for 3 documents"),
+        ([[1.0, 0.0]], "1 vector for 3 documents"),
+        ([[1.0]] * 4, "4 vectors for 3 documents"),
+        (np.eye(2), "2 vectors for 3 documents"),
+        (
+            [[1.0, 0.0], [1.0], [1.0, 0.0]],
+            "1 number for the document doc_002; a vector of 2 numbers",
+        ),
+        (
+            [[1.0, 0.0], [1.0, 0.0], [1.0] * 3],
+            "3 numbers for the document doc_003; a vector of 2 numbers",
+        ),
+        ([[1.0, 0.0], None, [1.0, 0.0]], "None for the document doc_002"),
+        ([[1.0, 0.0], ["a", "b"], [1.0, 0.0]], "list for the document doc_002"),
+        ([[1.0, 0.0], [1.0, None], [1.0, 0.0]], "doc_002"),
+        ([[1.0, 0.0], [1.0, 0.0], "a text"], "a text.* for the document doc_003"),
+        ([1.0, 2.0, 3.0], "for the document doc_001"),
+        ([[], [], []], "for the document doc_001"),
+        ([None, None, None], "None for the document doc_001"),
+        ([[[1.0]], [[1.0]], [[1.0]]], "for the document doc_001"),
+        ([[1.0, 1e39], [1.0, 1e39], [1.0, 0.0]], "infinite numbers .* doc_001, doc_002"),
+    ],
+)
+def test_what_is_no_vector_a_document_is_named(vectors, said):
+    with pytest.raises(ValueError, match=f"The embeddings gave .*{said}"):
+        build_vectorstore(DOCS, gives(vectors))
+
+
+def test_a_second_batch_of_another_width_is_named():
+    class Changing(Letters):
+        def embed_documents(self, texts):
+            self.dimensions = 32 if len(texts) == 64 else 16
+            return super().embed_documents(texts)
+
+    docs = [{"doc_id": f"d{n}", "content": f"text {n}"} for n in range(70)]
+    with pytest.raises(ValueError, match="16 numbers for the document d64; a vector of 32 numbers"):
+        build_vectorstore(docs, Changing())
+
+
+def test_vectors_may_be_an_array():
+    vectors = as_vectors(np.eye(3, dtype=np.float64), ["a", "b", "c"])
+    assert (vectors.shape, vectors.dtype) == ((3, 3), np.float32)
+
+
+def test_questions_are_called_questions():
+    with pytest.raises(ValueError, match=r"1 vector for 2 questions \(Why\?, How\?\)"):
+        as_vectors([[1.0]], ["Why?", "How?"], noun="question")
+
+
+def test_unit_vectors_keep_their_type_and_zeros_stay():
+    vectors = unit(np.array([[3, 4], [0, 0]], dtype=np.float32))
+    assert vectors.dtype == np.float32
+    assert vectors == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
 
 
 # ---------------------------------------------------------------- adding
@@ -311,14 +392,71 @@ def test_an_id_that_is_in_the_store_is_refused_and_leaves_it_searchable(store):
     assert_untouched(store)
 
 
+def langchain_store(letters, *doc_ids, **options):
+    """A store that LangChain made: the doc_id is in the metadata, and the ids are made up."""
+    return _import_community("langchain_community.vectorstores").FAISS.from_documents(
+        [
+            Document(page_content=f"hello {doc_id}", metadata={"doc_id": doc_id})
+            for doc_id in doc_ids
+        ],
+        letters,
+        **options,
+    )
+
+
+AGAIN = {"doc_id": "doc_001", "title": "", "content": "hello again"}
+
+
+@pytest.mark.parametrize(
+    "form", [dict, lambda doc: to_documents([doc])[0]], ids=["dict", "langchain"]
+)
+def test_an_id_in_a_store_that_langchain_made_is_refused(letters, form):
+    store = langchain_store(letters, "doc_001", "doc_002")
+    with pytest.raises(ValueError, match="already in the vectorstore: doc_001"):
+        add_documents(store, [form(MORE[0]), form(AGAIN)])
+    found = search_all(store, ALL_QA, 5)["q01"]
+    assert sorted(hit["doc_id"] for hit in found) == ["doc_001", "doc_002"]
+
+
+def test_new_documents_are_added_to_a_store_that_langchain_made(letters):
+    store = langchain_store(letters, "doc_001", "doc_002", normalize_L2=True)
+    add_documents(store, to_documents(MORE))
+    found = search_all(store, ALL_QA, 5)["q01"]
+    assert sorted(hit["doc_id"] for hit in found) == ["doc_001", "doc_002", "doc_004"]
+
+
+def test_an_id_under_which_langchain_keeps_a_document_is_refused_too(letters):
+    store = langchain_store(letters, "doc_001", ids=["doc_004"])
+    with pytest.raises(ValueError, match="already in the vectorstore: doc_004"):
+        add_documents(store, MORE)
+
+
+def test_nothing_is_added_to_a_store_whose_documents_have_no_doc_id(letters):
+    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(["a"], letters)
+    with pytest.raises(ValueError, match="has no doc_id"):
+        add_documents(store, MORE)
+
+
+@pytest.mark.parametrize("kind", ["another store", "None", "documents", "a path"])
+def test_what_cannot_be_added_to_is_named(letters, kind):
+    wrong = {
+        "another store": InMemoryVectorStore(letters),
+        "None": None,
+        "documents": DOCS,
+        "a path": "saved",
+    }[kind]
+    with pytest.raises(TypeError, match=r"vectorstore must be a FAISS store of build_vectorstore"):
+        add_documents(wrong, MORE)
+
+
 def test_an_id_twice_among_the_added_is_refused_and_leaves_the_store_searchable(store):
-    with pytest.raises(ValueError, match="doc_id 'doc_004' stands twice"):
+    with pytest.raises(ValueError, match="doc_id 'doc_004' appears twice"):
         add_documents(store, MORE + MORE)
     assert_untouched(store)
 
 
 def test_a_broken_vector_among_the_added_leaves_the_store_searchable(store):
-    with pytest.raises(ValueError, match="NaN or infinite numbers for doc_009"):
+    with pytest.raises(ValueError, match="NaN or infinite numbers for the document doc_009"):
         add_documents(store, [*MORE, {"doc_id": "doc_009", "title": "t", "content": "broken"}])
     assert_untouched(store)
 
@@ -331,7 +469,9 @@ def test_an_added_id_that_is_no_text_is_refused_and_leaves_the_store_searchable(
 
 def test_vectors_of_another_width_are_refused(store, letters):
     letters.dimensions = 16
-    with pytest.raises(ValueError, match="holds vectors of 32 dimensions, the embeddings give 16"):
+    with pytest.raises(
+        ValueError, match=r"16 numbers for the document doc_004; a vector of 32 numbers"
+    ):
         add_documents(store, MORE)
     letters.dimensions = 32
     assert_untouched(store)
@@ -437,21 +577,164 @@ def test_another_model_is_refused_with_both_names(folder):
         load_vectorstore(folder, Letters(dimensions=16))
     assert "Letters(model=letters, dimensions=32)" in str(caught.value)
     assert "Letters(model=letters, dimensions=16)" in str(caught.value)
-    assert "build it anew" in str(caught.value)
+    assert "rebuild" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["index.npy", "documents.jsonl", "settings.json"])
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
-    with pytest.raises(FileNotFoundError, match=f"{name} is not there"):
+    with pytest.raises(FileNotFoundError, match=f"{name} is not found"):
         load_vectorstore(folder, Letters())
 
 
 def test_files_that_do_not_belong_together_are_refused(folder):
     lines = (folder / "documents.jsonl").read_text("utf-8").splitlines(keepends=True)
     (folder / "documents.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
-    with pytest.raises(ValueError, match="holds 3 vectors and 2 documents"):
+    with pytest.raises(ValueError, match=r"documents\.jsonl was changed"):
         load_vectorstore(folder, Letters())
+
+
+def test_vectors_with_one_bit_changed_are_refused(folder):
+    data = bytearray((folder / "index.npy").read_bytes())
+    data[-1] ^= 1
+    (folder / "index.npy").write_bytes(data)
+    with pytest.raises(ValueError, match=r"index\.npy was changed.*save it again"):
+        load_vectorstore(folder, Letters())
+
+
+@pytest.mark.parametrize("name", ["index.npy", "documents.jsonl"])
+def test_a_file_of_another_store_is_refused(folder, tmp_path, name):
+    other = [doc | {"content": doc["content"] * 2 + doc["doc_id"]} for doc in DOCS]
+    save_vectorstore(build_vectorstore(other, Letters()), tmp_path / "other")
+    (folder / name).write_bytes((tmp_path / "other" / name).read_bytes())
+    with pytest.raises(ValueError, match=f"{name} was changed"):
+        load_vectorstore(folder, Letters())
+
+
+def test_a_save_that_fails_while_it_writes_leaves_the_old_store(folder, store, monkeypatch):
+    import os
+
+    def full(handle):
+        raise OSError("no space left on the disk")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        save_vectorstore(build_vectorstore(MORE, Letters()), folder)
+    assert stored(load_vectorstore(folder, Letters())) == stored(store)
+
+
+@pytest.mark.parametrize("done", [1, 2])
+def test_a_save_that_breaks_off_between_its_files_is_noticed(folder, letters, monkeypatch, done):
+    import os
+
+    replace, calls = os.replace, []
+
+    def die(source, target):
+        calls.append(target)
+        if len(calls) > done:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        save_vectorstore(build_vectorstore(DOCS[::-1], letters), folder)
+    with pytest.raises(ValueError, match="a later save broke off"):
+        load_vectorstore(folder, Letters())
+    monkeypatch.undo()
+    save_vectorstore(build_vectorstore(DOCS[::-1], letters), folder)
+    assert stored(load_vectorstore(folder, Letters()))[0].id == "doc_003"
+
+
+def test_saving_does_not_write_through_a_link(store, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "settings.json").symlink_to(tmp_path / "mine.txt")
+    save_vectorstore(store, tmp_path / "saved")
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_metadata_that_is_no_json_is_named_and_leaves_the_old_store(folder, store):
+    import datetime
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    stored(store)[1].metadata["date"] = datetime.date(2024, 3, 1)
+    with pytest.raises(TypeError, match=r"doc_002: the metadata cannot be written.*date.*str"):
+        save_vectorstore(store, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_half_an_emoji_is_saved_and_loaded(letters, tmp_path):
+    text = "half \ud83d an emoji"
+    save_vectorstore(build_vectorstore([{"doc_id": "d", "content": text}], letters), tmp_path)
+    assert stored(load_vectorstore(tmp_path, Letters()))[0].page_content == text
+
+
+def rewrite(folder, settings=None, lines=None):
+    """Change a saved store by hand, and its checksums with it."""
+    its = json.loads((folder / "settings.json").read_text("utf-8"))
+    if lines is not None:
+        (folder / "documents.jsonl").write_text(lines, "utf-8")
+        its["sha256"]["documents.jsonl"] = hashlib.sha256(lines.encode()).hexdigest()
+    text = json.dumps(its | (settings or {}))
+    (folder / "settings.json").write_text(text, "utf-8")
+
+
+LINE = '{"id": "d1", "text": "t", "metadata": {}}\n'
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "[]\n" * 3,
+        '{"text": "t", "metadata": {}}\n' * 3,
+        LINE.replace("{}", "[]") * 3,
+        LINE.replace('"t"', "7") * 3,
+        LINE * 3,
+        LINE,
+        "null\n" * 3,
+        "",
+    ],
+    ids=["lists", "no id", "metadata a list", "text a number", "one id", "one", "null", "none"],
+)
+def test_documents_written_by_hand_are_refused_in_words(folder, lines):
+    rewrite(folder, lines=lines)
+    with pytest.raises(ValueError, match=r"[Rr]ebuild the vectorstore"):
+        load_vectorstore(folder, Letters())
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{}", "7", '"text"', "{", ""])
+def test_settings_of_another_form_are_refused_in_words(folder, text):
+    (folder / "settings.json").write_text(text, "utf-8")
+    with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
+        load_vectorstore(folder, Letters())
+
+
+@pytest.mark.parametrize("settings", [{"distance_strategy": "x"}, {"sha256": []}, {"sha256": {}}])
+def test_odd_settings_are_refused_in_words(folder, settings):
+    rewrite(folder, settings)
+    with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
+        load_vectorstore(folder, Letters())
+
+
+@pytest.mark.parametrize("name", ["index.npy", "documents.jsonl", "settings.json"])
+def test_a_folder_in_place_of_a_file_is_refused_in_words(folder, name):
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
+        load_vectorstore(folder, Letters())
+
+
+@pytest.mark.parametrize("wrong", [None, DOCS, "a path", Letters()])
+def test_what_is_no_store_is_not_saved(tmp_path, wrong):
+    with pytest.raises(TypeError, match=r"vectorstore must be a FAISS store"):
+        save_vectorstore(wrong, tmp_path)
+
+
+def test_swapped_arguments_of_saving_and_loading_are_named(store, letters, tmp_path):
+    with pytest.raises(TypeError, match="vectorstore must be"):
+        save_vectorstore(tmp_path, store)
+    with pytest.raises(TypeError, match=r"folder must be a path.*swapped"):
+        load_vectorstore(letters, tmp_path)
 
 
 class Longer(Letters):
@@ -569,16 +852,6 @@ def test_any_other_warning_is_heard(tmp_path, monkeypatch):
     write_module(tmp_path, "as_others_warn", "`langchain-community` will need Python 3.15.")
     with pytest.warns(DeprecationWarning, match="will need Python"):
         _import_community("as_others_warn")
-
-
-def test_documents_that_were_changed_after_saving_are_refused(letters, tmp_path):
-    save_vectorstore(build_vectorstore(DOCS, letters), tmp_path)
-    lines = (tmp_path / "documents.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "documents.jsonl").write_text(
-        "".join(reversed(lines)), encoding="utf-8", newline="\n"
-    )
-    with pytest.raises(ValueError, match="was changed after it was saved"):
-        load_vectorstore(tmp_path, letters)
 
 
 @pytest.mark.parametrize("name", ["index.npy", "settings.json", "documents.jsonl"])
