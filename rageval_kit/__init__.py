@@ -4,15 +4,17 @@ LangChain, FAISS, scikit-learn and matplotlib are imported only where they are u
 """
 
 from rageval_kit.accuracy import answer_accuracy, judge_agreement, judge_answers
-from rageval_kit.answers import (
-    ExtractiveAnswerer,
-    abstention_curve,
-    generate_answers,
-    threshold_for,
-)
+from rageval_kit.answers import ExtractiveAnswerer, generate_answers
 from rageval_kit.comparison import compare, differences
 from rageval_kit.dataset import load_dataset
-from rageval_kit.diagnosis import common_traits, diagnose, failures, outcomes
+from rageval_kit.diagnosis import (
+    abstention_curve,
+    common_traits,
+    diagnose,
+    failures,
+    outcomes,
+    threshold_for,
+)
 from rageval_kit.duplicates import (
     duplicate_index,
     find_duplicates,
@@ -22,13 +24,13 @@ from rageval_kit.duplicates import (
 )
 from rageval_kit.embeddings import load_embeddings
 from rageval_kit.explanation import explain
+from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
 from rageval_kit.grounding import faithfulness, faithfulness_frame
 from rageval_kit.inspection import check_results, check_scores
 from rageval_kit.metrics import caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
 from rageval_kit.rankings import Results
 from rageval_kit.relevance import relevance_matrix
 from rageval_kit.search import search_all
-from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
 from rageval_kit.validation import validate_dataset
 from rageval_kit.vectorstore import (
     add_documents,

@@ -14,9 +14,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from rageval_kit.files import read_jsonl
+from rageval_kit.files import load_qrels, read_jsonl
 from rageval_kit.messages import name_some
-from rageval_kit.trec import load_qrels
 
 Record: TypeAlias = dict[str, Any]
 
