@@ -14,7 +14,7 @@ import pandas as pd
 
 from rageval_kit.cache import open_cache
 from rageval_kit.documents import refuse_repeated_columns, text_of
-from rageval_kit.embeddings import embeddings_settings as model_settings
+from rageval_kit.identity import model_settings
 from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
 from rageval_kit.messages import as_cutoff, name_some, show_progress, wrong_type
@@ -127,8 +127,7 @@ def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
     refuse_repeated_columns(answers, "answers")
     if "answer" not in answers:
         raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
-    query_ids = answers["query_id"] if "query_id" in answers else answers.index
-    index = as_index(query_ids)
+    index = as_index(answers.get("query_id", answers.index))
     refuse_strange_ids(index.to_numpy(), "query_id", "answers")
     if not index.is_unique:
         twice = name_some(index[index.duplicated()].unique().tolist())
@@ -156,7 +155,7 @@ def want_fields_in(prompt: str, fields: Sequence[str]) -> None:
 
 
 def takes_text(model: Any) -> bool:
-    """Say whether it is a language model, if only with_retry() or bind(), and no chain for dicts."""
+    """Say whether it is a language model, if only with_retry() or bind(), and not a chain."""
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.runnables.base import RunnableBindingBase
 
@@ -199,14 +198,16 @@ def _identity(model: Any) -> list[Any]:
     from langchain_core.load import dumps
 
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    settings = model_settings(model)
     if kind.startswith(("langchain", "rageval_kit.")):
         shown = dumps(model)
-        if '"not_implemented"' not in shown:
+        is_whole = '"not_implemented"' not in shown
+        if isinstance(model, (BaseLanguageModel, ExtractiveAnswerer)):
+            if is_whole or " at 0x" not in repr(model):
+                return [kind, settings]
+        elif is_whole:
             return [kind, shown]
-        settled = isinstance(model, (BaseLanguageModel, ExtractiveAnswerer))
-        if settled and " at 0x" not in repr(model):
-            return [kind, model_settings(model)]
-    return [kind, model_settings(model), _token(model)]
+    return [kind, settings, _token(model)]
 
 
 def _token(model: Any) -> str:
@@ -264,7 +265,8 @@ class ExtractiveAnswerer:
         """Return the sentences of ``inputs["documents"]`` nearest to ``inputs["question"]``."""
         if not isinstance(inputs, Mapping) or not isinstance(inputs.get("question"), str):
             raise wrong_type("inputs", "a dict with question (a text) and documents (hits)", inputs)
-        hits = as_rankings({"documents": inputs.get("documents")}, ("content",))["documents"]
+        found: dict[str, Any] = {"documents": inputs.get("documents")}
+        hits = as_rankings(found, ("content",))["documents"]
         sentences = [sentence for hit in hits for sentence in split_sentences(hit["content"])]
         if not sentences:
             return ""
@@ -273,7 +275,9 @@ class ExtractiveAnswerer:
         vectors = self._embed(sentences)
         question = np.asarray(self._embeddings.embed_query(inputs["question"]))
         lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(question)
-        cosine = np.divide(vectors @ question, lengths, where=lengths > 0, out=np.zeros_like(lengths))
+        cosine = np.divide(
+            vectors @ question, lengths, where=lengths > 0, out=np.zeros_like(lengths)
+        )
         nearest = np.argsort(-cosine, kind="stable")[: self.sentences]
         return " ".join(sentences[position] for position in nearest)
 

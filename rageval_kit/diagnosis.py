@@ -1,6 +1,5 @@
-"""Where a pipeline loses: the steps in order, the outcome of each query, and what the failures share."""
+"""Where a pipeline loses: the steps in order, each query's outcome, and what failures share."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -15,7 +14,7 @@ from rageval_kit.documents import Docs, as_docs, one_line, text_of
 from rageval_kit.grounding import faithfulness_frame
 from rageval_kit.judgements import AllQA, Judgements, is_relevant, read_judgements
 from rageval_kit.language import content_words, equal_text_key, normalised, occurs, script_of
-from rageval_kit.messages import as_cutoff, name_some, wrong_type
+from rageval_kit.messages import as_cutoff, wrong_type
 from rageval_kit.metrics import as_columns, matrix_for, per_query, values_of
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, knowledge
 from rageval_kit.relevance import Relevance, match
@@ -42,13 +41,14 @@ class _Step(NamedTuple):
 
 # fmt: off
 _STEPS = (
-    _Step("Recall@20", "below", "the candidate pool misses documents",
-          "another embedding model, another chunking, hybrid dense + sparse search, query rewriting"),
+    _Step("Recall@20", "below", "the candidate pool misses documents", "another embedding model, "
+          "another chunking, hybrid dense + sparse search, query rewriting"),
     _Step("Recall@20 - Recall@10", "above", "documents are found but ranked too low",
           "a cross-encoder reranker"),
     _Step("MRR@10", "below", "the first relevant document comes late",
           "reranker scores, metadata boosts"),
-    _Step("HitRate@10", "below", "total failures: list them with failures(...) and look for a pattern",
+    _Step("HitRate@10", "below",
+          "total failures: list them with failures(...) and look for a pattern",
           "query expansion, more data, the model's token limit"),
     _Step("accuracy", "below", "generation, not retrieval, where Recall@10 is high",
           "prompt, context format, another model"),
@@ -78,9 +78,9 @@ def diagnose(
         seed: of the bootstrap intervals.
 
     Returns:
-        A row a step: ``value`` with its 95 % interval ``low, high``, ``threshold``, ``verdict`` (ok,
-        problem, or cannot tell and why), ``meaning``, ``try_next``. ``.attrs["look_here_first"]`` is
-        the first step with a problem, or None.
+        A row a step: ``value`` with its 95 % interval ``low, high``, ``threshold``, ``verdict``
+        (ok, problem, or cannot tell and why), ``meaning``, ``try_next``.
+        ``.attrs["look_here_first"]`` is the first step with a problem, or None.
 
     Raises:
         ValueError: a threshold or the seed is no such number.
@@ -178,11 +178,13 @@ def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -
 
 
 def _blame_retrieval_first(accuracy: dict[str, Any], recall: _Values, limit: float) -> None:
-    """Do not call low accuracy a fault of generation where documents were missing to answer from."""
-    known = not isinstance(recall, str) and len(recall) > 0
-    mean = float(recall.mean()) if known else np.nan
-    if accuracy["verdict"] == "problem" and not mean >= limit - _ROUNDING:
-        found = f"Recall@10 is {mean:.2f}" if known else "Recall@10 is not known"
+    """Do not call low accuracy a fault of generation where documents were missing."""
+    if isinstance(recall, str) or not len(recall):
+        found, is_good = "Recall@10 is not known", False
+    else:
+        mean = float(recall.mean())
+        found, is_good = f"Recall@10 is {mean:.2f}", mean >= limit - _ROUNDING
+    if accuracy["verdict"] == "problem" and not is_good:
         accuracy |= {
             "verdict": f"cannot tell: {found}",
             "meaning": "answers are wrong, and documents were missing: fix retrieval first",
@@ -216,7 +218,7 @@ def outcomes(all_qa: AllQA, results: ResultsLike, k: int = 10) -> pd.Series:
 
 
 class _Asked(NamedTuple):
-    """A query with what it found; ``rank`` is that of the first relevant document, 0 if none came."""
+    """A query with what it found; ``rank`` is that of the first relevant hit, 0 if none came."""
 
     query_id: Any
     question: str
@@ -229,7 +231,7 @@ class _Asked(NamedTuple):
 def failures(
     all_qa: AllQA, results: ResultsLike, k: int = 10, docs: Docs | None = None
 ) -> pd.DataFrame:
-    """List the queries whose first relevant document came late or not at all, and what came instead.
+    """List the queries whose first relevant document came late or not at all, and what came before.
 
     Args:
         all_qa: with ``question`` and, where known, ``kind``.
@@ -282,23 +284,18 @@ def _asked(matrix: Relevance, rankings: Mapping[Any, list[Hit]], k: int) -> list
     """Return the evaluated queries, each with its first k hits."""
     judged = matrix.judgements
     records = {qa["query_id"]: qa for qa in judged.queries}
-    relevant = defaultdict(list)
-    for row, doc_id, is_one in zip(judged.rows, judged.docs, is_relevant(judged.grades), strict=True):
-        if is_one:
-            relevant[row].append(doc_id)
+    is_one = is_relevant(judged.grades)
+    relevant = pd.Series(judged.docs[is_one]).groupby(judged.rows[is_one]).agg(list)
 
-    found, first = matrix.hits.any(axis=1), matrix.ranks[matrix.hits.argmax(axis=1)]
-    return [
-        _Asked(
-            query_id=(query_id := matrix.query_ids[row]),
-            question=str(records.get(query_id, {}).get("question", "")),
-            kind=str(records.get(query_id, {}).get("kind")),
-            relevant=relevant[row],
-            hits=list(rankings.get(query_id, []))[:k],
-            rank=int(first[row]) * int(found[row]),
-        )
-        for row in np.flatnonzero(matrix.n_relevant > 0)
-    ]
+    asked = []
+    for row, doc_ids in zip(relevant.index.tolist(), relevant, strict=True):
+        query_id = matrix.query_ids[row]
+        record = records.get(query_id, {})
+        question, kind = str(record.get("question", "")), str(record.get("kind"))
+        ranks = matrix.ranks[matrix.hits[row]].tolist()
+        hits = rankings.get(query_id, [])[:k]
+        asked.append(_Asked(query_id, question, kind, doc_ids, hits, ranks[0] if ranks else 0))
+    return asked
 
 
 def _corpus_traits(asked: Sequence[_Asked], docs: Docs) -> dict[str, list[bool]]:
@@ -317,7 +314,7 @@ def _corpus_traits(asked: Sequence[_Asked], docs: Docs) -> dict[str, list[bool]]
 
 
 def _known(words: Iterable[str], texts: Iterable[str]) -> set[str]:
-    """Return the words that occur in the texts, each looked for once, in each word of the texts once."""
+    """Return which of the words occur in the texts; a word that the texts repeat is read once."""
     vocabulary = " ".join(dict.fromkeys(normalised("\n".join(texts)).split()))
     return {word for word in words if word in vocabulary and occurs(word, vocabulary)}
 
@@ -339,7 +336,7 @@ def _is_close(query: _Asked) -> bool:
 
 
 def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
-    """Count what the queries of `failures` have in common, beside how common it is among all queries.
+    """Count what the queries of `failures` have in common, beside how common it is among all.
 
     Returns:
         A row a trait, the largest excess first: ``queries`` (how many of the failed or late have
@@ -384,7 +381,8 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
         (shares, lower is better). ``.attrs["lower_is_better"]`` says on which side of the threshold
         a question is answered.
 
-    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A"]}, {"query_id": "q2", "relevant_doc_ids": []}]
+    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A"]},
+    ...           {"query_id": "q2", "relevant_doc_ids": []}]
     >>> results = {"q1": [{"doc_id": "A", "score": 0.2}, {"doc_id": "B", "score": 0.8}],
     ...            "q2": [{"doc_id": "B", "score": 0.6}]}
     >>> abstention_curve(all_qa, results)
@@ -443,7 +441,7 @@ def _best_score(hits: Sequence[Hit], query_id: Any) -> float:
 
 
 def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Series:
-    """Return the row of `abstention_curve` that refuses least at this share of unanswerable answered.
+    """Return the row of `abstention_curve` that refuses least, at most this share answered in vain.
 
     Args:
         curve: from `abstention_curve`.

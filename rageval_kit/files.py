@@ -1,9 +1,9 @@
 """Read and write files as people bring them, and say in words what is wrong with them.
 
-JSON lines; runs (TREC) and relevance judgements (TREC and BEIR); each packed (.gz) or not. A run line
-is ``query_id Q0 doc_id rank score name``. A judgement line is ``query_id 0 doc_id grade`` (TREC) or
-``query-id corpus-id score`` parted by tabs, often under a header (BEIR). Ids are read as texts and
-kept as they are written: 09081824 and 830e2936 are ids, not numbers.
+JSON lines; runs (TREC) and relevance judgements (TREC and BEIR); each packed (.gz) or not. A line
+of a run is ``query_id Q0 doc_id rank score name``. A judgement is ``query_id 0 doc_id grade``
+(TREC) or ``query-id corpus-id score`` parted by tabs, often under a header (BEIR). Ids are read as
+texts and kept as they are written: 09081824 and 830e2936 are ids, not numbers.
 """
 
 import csv
@@ -101,8 +101,10 @@ def load_qrels(path: str | Path) -> pd.DataFrame:
     again = table.duplicated(["query_id", "doc_id"])
     if again.any():
         line = _first(again)
-        pair = " -> ".join(table.loc[line, ["query_id", "doc_id"]])
-        raise ValueError(f"{path}, line {line}: {pair} has another grade above. Keep one of them.")
+        query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
+        raise ValueError(
+            f"{path}, line {line}: {query_id} -> {doc_id} has another grade above. Keep one."
+        )
     return table.reset_index(drop=True)
 
 
@@ -142,12 +144,12 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
 
 
 def save_qrels(all_qa: AllQA, path: str | Path) -> None:
-    """Write the judgements of all_qa: in BEIR's form if the path ends in .tsv (or .tsv.gz), else TREC's.
+    """Write the judgements of all_qa, in BEIR's form to a .tsv (or .tsv.gz), else in TREC's.
 
     A query without a judgement has no line in such a file, and is named in a warning.
 
     Raises:
-        ValueError: an id holds white space (TREC) or a tab (BEIR), or a grade is not a whole number.
+        ValueError: an id holds white space (BEIR: a tab), or a grade is not a whole number.
     """
     judged = read_judgements(all_qa)
     broken = judged.grades[judged.grades != np.floor(judged.grades)]
@@ -190,7 +192,9 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
             )
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         where = re.search(r"in line (\d+), saw (\d+)", str(error))
-        raise _wrong_count(path, text, names, *(where.groups() if where else ("1", "more"))) from None
+        raise _wrong_count(
+            path, text, names, *(where.groups() if where else ("1", "more"))
+        ) from None
 
     # Blank lines are none; a line with a field too few has an empty one.
     table.index += 1
@@ -201,12 +205,13 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
         line = _first(short)
         raise _wrong_count(path, text, names, line, (~empty.loc[line]).sum())
 
-    if len(table) > 1 and table["doc_id"].isin(["0", "Q0"]).all() and names[1] in ("0", "Q0"):
-        if not table[names[1]].isin(["0", "Q0"]).all():
-            raise ValueError(
-                f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. "
-                f"The order is: {' '.join(names)}."
-            )
+    # TREC's second field, which says nothing, in the place of the doc_id.
+    is_filler = table.isin(["0", "Q0"]).all()
+    if len(table) > 1 and is_filler["doc_id"] and not is_filler.iloc[1]:
+        raise ValueError(
+            f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. "
+            f"The order is: {' '.join(names)}."
+        )
     return table.apply(lambda column: column.str.strip())
 
 
@@ -225,12 +230,10 @@ def _first(broken: pd.Series) -> int:
     return int(broken.index[broken.to_numpy()][0])
 
 
-def _numbers(
-    path: str | Path, table: pd.DataFrame, column: str, names: Sequence[str]
-) -> pd.Series:
+def _numbers(path: str | Path, table: pd.DataFrame, column: str, names: Sequence[str]) -> pd.Series:
     numbers = pd.to_numeric(table[column], errors="coerce").astype(float)
     # A score may be infinite, and ranks first or last; a grade may not.
-    broken = numbers.isna() if column == "score" else ~np.isfinite(numbers)
+    broken = numbers.isna() if column == "score" else numbers.isna() | np.isinf(numbers)
     if broken.any():
         line = _first(broken)
         raise ValueError(
@@ -255,13 +258,13 @@ def _falling_scores(
 
 
 def _refuse_unwritable(ids: Sequence[Any], white_space: str) -> None:
-    """Refuse what would be read back as something else: white space, control characters, nothing."""
+    """Refuse what would be read back as something else, such as an id that ends in a blank."""
     unwritable = re.compile(rf"{white_space}|[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]|^$")
     broken = next((value for value in ids if unwritable.search(str(value))), None)
     if broken is not None:
         raise ValueError(
-            f"{broken!r} holds white space or a character that is not seen, or is empty, which this "
-            "form of file cannot hold. Write it in another way."
+            f"{broken!r} holds white space or a character that is not seen, or is empty, which "
+            "this form of file cannot hold. Give it another name."
         )
 
 
@@ -338,7 +341,9 @@ def read_text(path: str | Path) -> str:
             f"{path} is not a whole gzip file ({error}). Pack it again, or name it without .gz."
         ) from None
     except OSError as error:
-        raise type(error)(f"{path} cannot be read: {error.strerror}. Give the path of a file.") from None
+        raise type(error)(
+            f"{path} cannot be read: {error.strerror}. Give the path of a file."
+        ) from None
 
     if data.startswith(_LFS_POINTER):
         raise ValueError(
