@@ -14,6 +14,7 @@ import pandas as pd
 
 from rageval_kit.cache import open_cache
 from rageval_kit.documents import refuse_repeated_columns, text_of
+from rageval_kit.embeddings import embeddings_name
 from rageval_kit.identity import model_settings
 from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
@@ -191,23 +192,22 @@ def as_text(reply: Any) -> str:
 def _identity(model: Any) -> list[Any]:
     """Return what the model is known by: models that could answer differently have two identities.
 
-    Classes of LangChain and of the kit are known by their settings, as far as these can be written
-    down. Everything else is known as this one object: code may be edited, and hold what it likes.
+    LangChain's classes are known by their settings, as far as these can be written down. All else
+    is known as this one object: its code may be edited, and it may hold what no one sees.
     """
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.load import dumps
 
-    kind = f"{type(model).__module__}.{type(model).__qualname__}"
-    settings = model_settings(model)
-    if kind.startswith(("langchain", "rageval_kit.")):
+    name, settings = type(model).__qualname__, model_settings(model)
+    if type(model).__module__.startswith("langchain"):
         shown = dumps(model)
         is_whole = '"not_implemented"' not in shown
-        if isinstance(model, (BaseLanguageModel, ExtractiveAnswerer)):
-            if is_whole or " at 0x" not in repr(model):
-                return [kind, settings]
-        elif is_whole:
-            return [kind, shown]
-    return [kind, settings, _token(model)]
+        shows_all = is_whole or " at 0x" not in repr(model)  # an object that shows but its address
+        if isinstance(model, BaseLanguageModel) and shows_all:
+            return [name, settings]
+        if is_whole:  # a chain
+            return [name, shown]
+    return [name, settings, _token(model)]
 
 
 def _token(model: Any) -> str:
@@ -252,14 +252,14 @@ class ExtractiveAnswerer:
         if not hasattr(embeddings, "embed_query"):
             raise wrong_type("embeddings", "an embedding model, load_embeddings()", embeddings)
         self.sentences = as_cutoff(sentences, "sentences")
-        self.embedded_by = [type(embeddings).__qualname__, model_settings(embeddings)]
         self._embeddings = embeddings
         # Of sentences seen: documents come back for other questions.
         self._vectors: dict[str, np.ndarray] = {}
 
     def __repr__(self) -> str:
-        model, settings = self.embedded_by
-        return f"ExtractiveAnswerer({model}, {settings}, sentences={self.sentences})"
+        return (
+            f"ExtractiveAnswerer({embeddings_name(self._embeddings)}, sentences={self.sentences})"
+        )
 
     def invoke(self, inputs: Mapping[str, Any]) -> str:
         """Return the sentences of ``inputs["documents"]`` nearest to ``inputs["question"]``."""

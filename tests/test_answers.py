@@ -693,32 +693,20 @@ def test_a_sentence_is_embedded_once():
     ]
 
 
-def test_extracted_answers_are_kept_for_the_next_answerer(cache):
-    one, other = Watching(), Watching()
-    first = generate_answers(ExtractiveAnswerer(one), ALL_QA, RESULTS, cache=cache)
-    assert generate_answers(ExtractiveAnswerer(other), ALL_QA, RESULTS, cache=cache).equals(first)
-    assert other._texts == []
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [lambda: ExtractiveAnswerer(Watching(9)), lambda: ExtractiveAnswerer(Watching(), sentences=1)],
-)
-def test_another_answerer_is_asked(cache, changed):
-    generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
-    answerer = changed()
-    generate_answers(answerer, ALL_QA, RESULTS, cache=cache)
-    assert answerer._embeddings._texts
+def test_an_answerer_is_asked_once_and_another_one_again(cache):
+    watching = Watching()
+    for answerer in (ExtractiveAnswerer(watching), ExtractiveAnswerer(watching)):
+        first = generate_answers(answerer, ALL_QA, RESULTS, cache=cache)
+        watching._texts.clear()
+        assert generate_answers(answerer, ALL_QA, RESULTS, cache=cache).equals(first)
+        assert watching._texts == []
 
 
 def test_other_embeddings_are_asked(cache):
-    class Others(Watching):
-        """The same settings under another name."""
-
-    others = Others()
-    generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
-    generate_answers(ExtractiveAnswerer(others), ALL_QA, RESULTS, cache=cache)
-    assert others._texts
+    for _ in range(2):
+        watching = Watching()
+        generate_answers(ExtractiveAnswerer(watching), ALL_QA, RESULTS, cache=cache)
+        assert watching._texts
 
 
 # ---------------------------------------------------------------- OpenAI's wire

@@ -24,7 +24,7 @@ STEPS = ["Recall@20", "Recall@20 - Recall@10", "MRR@10", "HitRate@10", "accuracy
 
 
 def pipeline(*ranks_of_queries, depth=20):
-    """all_qa and results, from the ranks of each query's relevant documents; None is never found."""
+    """all_qa and results, from the ranks of each query's relevant documents; None: never found."""
     all_qa, results = [], {}
     for number, ranks in enumerate(ranks_of_queries):
         query_id, relevant = f"q{number:03}", {f"r{i}": rank for i, rank in enumerate(ranks)}
