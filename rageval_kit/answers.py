@@ -14,7 +14,6 @@ import pandas as pd
 
 from rageval_kit.cache import open_cache
 from rageval_kit.documents import refuse_repeated_columns, text_of
-from rageval_kit.embeddings import embeddings_name
 from rageval_kit.identity import model_settings
 from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
@@ -257,9 +256,8 @@ class ExtractiveAnswerer:
         self._vectors: dict[str, np.ndarray] = {}
 
     def __repr__(self) -> str:
-        return (
-            f"ExtractiveAnswerer({embeddings_name(self._embeddings)}, sentences={self.sentences})"
-        )
+        model = type(self._embeddings).__name__
+        return f"ExtractiveAnswerer({model}, sentences={self.sentences})"
 
     def invoke(self, inputs: Mapping[str, Any]) -> str:
         """Return the sentences of ``inputs["documents"]`` nearest to ``inputs["question"]``."""
