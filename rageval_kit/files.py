@@ -315,6 +315,12 @@ def write_whole(path: str | Path, data: bytes) -> None:
             os.remove(beside)
 
 
+def not_found(path: Path) -> FileNotFoundError:
+    """Return the error for a path that leads nowhere; a relative one is read from somewhere."""
+    here = "" if path.is_absolute() else f" It was looked for in {Path.cwd()}."
+    return FileNotFoundError(f"{path} not found.{here}")
+
+
 def read_text(path: str | Path) -> str:
     """Return the text of a UTF-8 file, with or without BOM, packed (.gz) or not.
 
@@ -324,8 +330,7 @@ def read_text(path: str | Path) -> str:
     """
     path = as_path(path)
     if not os.path.exists(path):
-        here = "" if path.is_absolute() else f" The working folder is {Path.cwd()}."
-        raise FileNotFoundError(f"{path} not found.{here}")
+        raise not_found(path)
     try:
         data = path.read_bytes()
         if path.suffix == ".gz" and not data.startswith(_LFS_POINTER):

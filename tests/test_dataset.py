@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
-from rageval_kit.records import as_records, relevant_grades
+from rageval_kit.documents import as_docs, as_records
+from rageval_kit.judgements import as_queries, relevant_grades
 
 from rageval_kit import (
     build_vectorstore,
@@ -355,7 +356,7 @@ def test_empty_qrels_are_named(beir):
 def test_qrels_for_a_query_that_is_not_there_name_it(beir):
     write_qrels(beir, "test", QRELS + "q9\td1\t1\n")
     message = refusal(beir)
-    assert f"{beir / 'qrels' / 'test.tsv'}: 1 query ids are not in queries.jsonl: q9" in message
+    assert f"{beir / 'qrels' / 'test.tsv'}: 1 query not found in queries.jsonl: q9" in message
 
 
 def test_qrels_that_judge_a_document_twice_and_differently_are_named(beir):
