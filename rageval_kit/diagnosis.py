@@ -10,7 +10,7 @@ import pandas as pd
 from rageval_kit.accuracy import answer_accuracy, ground_truths
 from rageval_kit.answers import Answers
 from rageval_kit.comparison import as_generator, resampled_means
-from rageval_kit.documents import Docs, as_docs, one_line, text_of
+from rageval_kit.documents import Docs, as_docs, field_text, one_line, text_of
 from rageval_kit.grounding import faithfulness_frame
 from rageval_kit.judgements import AllQA, Judgements, is_relevant, read_judgements
 from rageval_kit.language import content_words, equal_text_key, normalised, occurs, script_of
@@ -57,7 +57,9 @@ _STEPS = (
 )
 # fmt: on
 
-# The values of the queries; or, in words, why there is none.
+_COLUMNS = ["value", "low", "high", "threshold", "verdict", "meaning", "try_next"]
+
+# The values of the queries, one at least; or, in words, why there is none.
 _Values: TypeAlias = np.ndarray | str
 
 
@@ -95,9 +97,9 @@ def diagnose(
         step.look_at: _row(step, measured[step.look_at], limits[step.look_at], rng)
         for step in _STEPS
     }
-    _blame_retrieval_first(rows["accuracy"], measured["Recall@10"], limits["Recall@10"])
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS).rename_axis("look_at")
+    _blame_retrieval_first(table, measured["Recall@10"], limits["Recall@10"])
 
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("look_at")
     problems = table.index[table["verdict"] == "problem"]
     table.attrs = {"look_here_first": problems[0] if len(problems) else None, "thresholds": limits}
     return table
@@ -125,13 +127,18 @@ def _retrieval_values(judged: Judgements, results: ResultsLike) -> dict[str, _Va
     # What lies below the depth of the results is not known.
     deepest_hit = int(matrix.found.ranks.max(initial=-1)) + 1
     depth = max(knowledge(results).get("k", 0), deepest_hit)
-    too_shallow = f"the results have depth {depth}: search with k=20"
+
+    def known(values: np.ndarray, rank: int) -> _Values:
+        if depth < rank:
+            return f"the results have depth {depth}: search with k=20"
+        return values if len(values) else "no query has a value"
+
     return {
-        "Recall@20": too_shallow if depth < 20 else recall_20,
-        "Recall@20 - Recall@10": too_shallow if depth < 20 else recall_20 - recall_10,
-        "MRR@10": too_shallow if depth < 10 else rr_10,
-        "HitRate@10": too_shallow if depth < 10 else hit_10,
-        "Recall@10": too_shallow if depth < 10 else recall_10,
+        "Recall@20": known(recall_20, 20),
+        "Recall@20 - Recall@10": known(recall_20 - recall_10, 20),
+        "MRR@10": known(rr_10, 10),
+        "HitRate@10": known(hit_10, 10),
+        "Recall@10": known(recall_10, 10),
     }
 
 
@@ -151,45 +158,29 @@ def _answer_values(
     }
 
 
-def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -> dict[str, Any]:
+def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -> tuple[Any, ...]:
     """Return a row of the table: the mean, its interval, and what they mean."""
-    value = low = high = np.nan
     if isinstance(values, str):
-        verdict = f"cannot tell: {values}"
-    elif not len(values):
-        verdict = "cannot tell: no query has a value"
-    else:
-        value = float(values.mean())
-        low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
-        below, above = value < limit - _ROUNDING, value > limit + _ROUNDING
-        verdict = "problem" if {"below": below, "above": above}[step.problem_if] else "ok"
+        unknown = np.nan, np.nan, np.nan, limit
+        return *unknown, f"cannot tell: {values}", "not measured", ""
 
-    meaning = {"problem": step.meaning, "ok": "fine"}.get(verdict, "not measured")
-    try_next = step.try_next if verdict == "problem" else ""
-    return {
-        "value": value,
-        "low": low,
-        "high": high,
-        "threshold": limit,
-        "verdict": verdict,
-        "meaning": meaning,
-        "try_next": try_next,
-    }
+    value = float(values.mean())
+    low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
+    below, above = value < limit - _ROUNDING, value > limit + _ROUNDING
+    if {"below": below, "above": above}[step.problem_if]:
+        return value, low, high, limit, "problem", step.meaning, step.try_next
+    return value, low, high, limit, "ok", "fine", ""
 
 
-def _blame_retrieval_first(accuracy: dict[str, Any], recall: _Values, limit: float) -> None:
+def _blame_retrieval_first(table: pd.DataFrame, recall: _Values, limit: float) -> None:
     """Do not call low accuracy a fault of generation where documents were missing."""
-    if isinstance(recall, str) or not len(recall):
-        found, is_good = "Recall@10 is not known", False
-    else:
-        mean = float(recall.mean())
-        found, is_good = f"Recall@10 is {mean:.2f}", mean >= limit - _ROUNDING
-    if accuracy["verdict"] == "problem" and not is_good:
-        accuracy |= {
-            "verdict": f"cannot tell: {found}",
-            "meaning": "answers are wrong, and documents were missing: fix retrieval first",
-            "try_next": "",
-        }
+    if not isinstance(recall, str) and recall.mean() >= limit - _ROUNDING:
+        return
+    if table.loc["accuracy", "verdict"] == "problem":
+        found = "not known" if isinstance(recall, str) else f"{recall.mean():.2f}"
+        meaning = "answers are wrong, and documents were missing: fix retrieval first"
+        row = [f"cannot tell: Recall@10 is {found}", meaning, ""]
+        table.loc["accuracy", ["verdict", "meaning", "try_next"]] = row
 
 
 # ---------------------------------------------------------------- query by query
@@ -325,8 +316,8 @@ def _came_instead(query: _Asked) -> str:
 
 
 def _has_copies(hits: Sequence[Hit]) -> bool:
-    texts = [equal_text_key(hit["content"]) for hit in hits if isinstance(hit.get("content"), str)]
-    texts = [text for text in texts if text]
+    contents = [field_text(hit, "content") for hit in hits]
+    texts = [equal_text_key(content) for content in contents if content.strip()]
     return len(set(texts)) < len(texts)
 
 
@@ -423,11 +414,8 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
         "unanswerable_answered": [0.0, *answered[1]],
         "answerable_refused": [1.0, *(1 - answered[0])],
     })  # fmt: skip
-    curve.attrs = {
-        "lower_is_better": lower,
-        "answerable": int(answerable.sum()),
-        "n": len(answerable),
-    }
+    n_answerable = int(answerable.sum())
+    curve.attrs = {"lower_is_better": lower, "answerable": n_answerable, "n": len(answerable)}
     return curve
 
 

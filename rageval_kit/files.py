@@ -14,7 +14,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import pandas as pd
 
 from rageval_kit.judgements import AllQA, read_judgements
 from rageval_kit.messages import name_some, warn_user, wrong_type
-from rageval_kit.rankings import ResultsLike, as_rankings, direction, score_steps
+from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score_steps
 
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
 _TREC_QRELS = ("query_id", "0", "doc_id", "relevance")
@@ -135,11 +135,11 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
 
     docs = [hit["doc_id"] for ranking in rankings.values() for hit in ranking]
     _refuse_unwritable([name, *rankings, *docs], r"\s")
-    lines = [
-        f"{query_id} Q0 {hit['doc_id']} {rank} {score!r} {name}\n"
-        for query_id, ranking in rankings.items()
-        for rank, hit, score in _falling_scores(ranking, bool(lower_is_better))
-    ]
+    lines = []
+    for query_id, ranking in rankings.items():
+        scores = _falling_scores(ranking, lower_is_better)
+        for rank, (hit, score) in enumerate(zip(ranking, scores, strict=True), start=1):
+            lines.append(f"{query_id} Q0 {hit['doc_id']} {rank} {score!r} {name}\n")
     _write(path, lines)
 
 
@@ -180,21 +180,13 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
             # pandas' word for fields that it would drop
             warnings.simplefilter("error", pd.errors.ParserWarning)
             table = pd.read_csv(
-                io.StringIO(text),
-                sep=separator,
-                header=None,
-                names=list(names),
-                index_col=False,
-                dtype=str,
-                keep_default_na=False,
-                quoting=csv.QUOTE_NONE,
-                skip_blank_lines=False,
-            )
+                io.StringIO(text), sep=separator, header=None, names=list(names), index_col=False,
+                dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, skip_blank_lines=False,
+            )  # fmt: skip
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         where = re.search(r"in line (\d+), saw (\d+)", str(error))
-        raise _wrong_count(
-            path, text, names, *(where.groups() if where else ("1", "more"))
-        ) from None
+        line, found = where.groups() if where else ("1", "more")
+        raise _wrong_count(path, text, names, line, found) from None
 
     # Blank lines are none; a line with a field too few has an empty one.
     table.index += 1
@@ -202,12 +194,14 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
     table = table[~empty.all(axis=1)]
     short = empty.loc[table.index].any(axis=1)
     if short.any():
-        line = _first(short)
-        raise _wrong_count(path, text, names, line, (~empty.loc[line]).sum())
+        first = _first(short)
+        raise _wrong_count(path, text, names, first, (~empty.loc[first]).sum())
 
     # TREC's second field, which says nothing, in the place of the doc_id.
-    is_filler = table.isin(["0", "Q0"]).all()
-    if len(table) > 1 and is_filler["doc_id"] and not is_filler.iloc[1]:
+    no_docs, is_filler = (
+        column.isin(["0", "Q0"]).all() for column in (table["doc_id"], table.iloc[:, 1])
+    )
+    if len(table) > 1 and no_docs and not is_filler:
         raise ValueError(
             f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. "
             f"The order is: {' '.join(names)}."
@@ -243,18 +237,16 @@ def _numbers(path: str | Path, table: pd.DataFrame, column: str, names: Sequence
     return numbers
 
 
-def _falling_scores(
-    ranking: Sequence[Mapping[str, Any]], lower_is_better: bool
-) -> list[tuple[int, Mapping[str, Any], float]]:
-    """Return rank, hit and a score that falls from each to the next, as a float32 tells apart."""
-    scores = [float(len(ranking) - position) for position in range(len(ranking))]
-    if all(hit.get("score") is not None for hit in ranking):
-        sign = -1.0 if lower_is_better else 1.0
-        scores = [sign * float(hit["score"]) for hit in ranking]
-    for position in range(1, len(scores)):
-        below = float(np.nextafter(np.float32(scores[position - 1]), np.float32(-np.inf)))
-        scores[position] = min(scores[position], below)
-    return list(zip(range(1, len(ranking) + 1), ranking, scores, strict=True))
+def _falling_scores(ranking: Sequence[Hit], lower_is_better: bool | None) -> list[float]:
+    """Return scores that fall from each hit to the next, so far as a float32 tells them apart."""
+    if any(hit.get("score") is None for hit in ranking):
+        return [float(len(ranking) - position) for position in range(len(ranking))]
+    scores = [-float(hit["score"]) if lower_is_better else float(hit["score"]) for hit in ranking]
+    with np.errstate(over="ignore"):  # what is too large for a float32 is infinite
+        for position in range(1, len(scores)):
+            below = float(np.nextafter(np.float32(scores[position - 1]), np.float32(-np.inf)))
+            scores[position] = min(scores[position], below)
+    return scores
 
 
 def _refuse_unwritable(ids: Sequence[Any], white_space: str) -> None:
