@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 # Every public name, by the module that holds it.
 _NAMES = {
-    "accuracy": "JUDGE_PROMPT answer_accuracy judge_agreement judge_answers normalised_tokens",
-    "answers": "ANSWER_PROMPT ExtractiveAnswerer abstention_curve generate_answers threshold_for",
+    "accuracy": "JUDGE_PROMPT answer_accuracy judge_agreement judge_answers",
+    "answers": "ANSWER_PROMPT ExtractiveAnswerer generate_answers",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
     "dataset": "load_dataset",
-    "diagnosis": "DEFAULT_THRESHOLDS common_traits diagnose failures outcomes",
+    "diagnosis": (
+        "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
+    ),
     "duplicates": "duplicate_index find_duplicates fold search_folded unread_tails",
     "embeddings": "load_embeddings",
     "explanation": "Explanation explain",
+    "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
-    "language": "content_words kiwi_words occurs split_sentences",
+    "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
     "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
     "plots": (
         "plot_abstention plot_comparison plot_differences plot_hits plot_lines "
@@ -32,7 +35,6 @@ _NAMES = {
     "rankings": "Results",
     "relevance": "Policies Relevance relevance_matrix",
     "search": "search_all",
-    "trec": "load_qrels load_run save_qrels save_run",
     "validation": "validate_dataset",
     "vectorstore": "add_documents build_vectorstore load_vectorstore save_vectorstore",
 }
@@ -81,27 +83,31 @@ def _not_loaded(name: str, error: ImportError) -> ImportError:
 # fmt: off
 if TYPE_CHECKING:
     from rageval_kit.accuracy import (
-        JUDGE_PROMPT, answer_accuracy, judge_agreement, judge_answers, normalised_tokens,
+        JUDGE_PROMPT, answer_accuracy, judge_agreement, judge_answers,
     )
     from rageval_kit.answers import (
-        ANSWER_PROMPT, ExtractiveAnswerer, abstention_curve, generate_answers, threshold_for,
+        ANSWER_PROMPT, ExtractiveAnswerer, generate_answers,
     )
     from rageval_kit.comparison import (
         compare, differences, holm, queries_needed, randomization_p, resampled_means,
     )
     from rageval_kit.dataset import load_dataset
     from rageval_kit.diagnosis import (
-        DEFAULT_THRESHOLDS, common_traits, diagnose, failures, outcomes,
+        DEFAULT_THRESHOLDS, abstention_curve, common_traits, diagnose, failures, outcomes,
+        threshold_for,
     )
     from rageval_kit.duplicates import (
         duplicate_index, find_duplicates, fold, search_folded, unread_tails,
     )
     from rageval_kit.embeddings import load_embeddings
     from rageval_kit.explanation import Explanation, explain
+    from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
-    from rageval_kit.language import content_words, kiwi_words, occurs, split_sentences
+    from rageval_kit.language import (
+        content_words, kiwi_words, normalised_tokens, occurs, split_sentences,
+    )
     from rageval_kit.metrics import (
         caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall,
     )
@@ -112,7 +118,6 @@ if TYPE_CHECKING:
     from rageval_kit.rankings import Results
     from rageval_kit.relevance import Policies, Relevance, relevance_matrix
     from rageval_kit.search import search_all
-    from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.validation import validate_dataset
     from rageval_kit.vectorstore import (
         add_documents, build_vectorstore, load_vectorstore, save_vectorstore,

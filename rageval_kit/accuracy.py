@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.answers import as_text, fill, refuse_no_model
+from rageval_kit.answers import Answers, answer_rows, as_text, fill, refuse_no_model
 from rageval_kit.documents import Record
-from rageval_kit.grounding import Answers, answer_rows
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
 from rageval_kit.language import looks_like_refusal, normalised_tokens
 from rageval_kit.messages import name_some, show_progress, wrong_type

@@ -1,24 +1,29 @@
 """Generate answers from retrieved documents, and keep every finished one."""
 
 import hashlib
-import json
+import re
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
 
 from rageval_kit.cache import open_cache
-from rageval_kit.embeddings import embeddings_settings
-from rageval_kit.judgements import AllQA, as_queries, read_judgements
+from rageval_kit.documents import refuse_repeated_columns, text_of
+from rageval_kit.identity import model_settings
+from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
-from rageval_kit.messages import as_cutoff, name_some, show_progress
-from rageval_kit.rankings import ResultsLike, as_rankings, direction
+from rageval_kit.messages import as_cutoff, name_some, show_progress, wrong_type
+from rageval_kit.rankings import ResultsLike, as_rankings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+
+Answers: TypeAlias = pd.DataFrame | Mapping[Any, str]
 
 ANSWER_PROMPT = """\
 Answer the question from the documents below, and from nothing else. Answer in the language of the \
@@ -30,58 +35,10 @@ Documents:
 Question: {question}"""
 
 
-class ExtractiveAnswerer:
-    """The offline answerer: it copies the sentences nearest to the question, and writes none of its own.
-
-    No language model: it cannot combine, rephrase or decline. It shows what the retrieved documents
-    give, and lets a course run without a key.
-
-    Args:
-        embeddings: measure nearness, for example those of the vectorstore.
-        sentences: how many are copied, in the order of nearness.
-    """
-
-    def __init__(self, embeddings: "Embeddings", sentences: int = 2) -> None:
-        self._embeddings = embeddings
-        self.sentences = as_cutoff(sentences, "sentences")
-        self._vectors: dict[
-            str, np.ndarray
-        ] = {}  # of sentences seen: documents come back for other questions
-
-    def __repr__(self) -> str:
-        model = type(self._embeddings).__name__
-        return f"ExtractiveAnswerer({model}, {embeddings_settings(self._embeddings)}, sentences={self.sentences})"
-
-    def invoke(self, inputs: Mapping[str, Any]) -> str:
-        """Return the sentences of ``inputs["documents"]`` (hits) nearest to ``inputs["question"]``."""
-        candidates = [
-            sentence for hit in inputs["documents"] for sentence in split_sentences(hit["content"])
-        ]
-        if not candidates:
-            return ""
-        vectors = self._embed(candidates)
-        question = np.asarray(self._embeddings.embed_query(inputs["question"]))
-        cosine = vectors @ question / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(question))
-        return " ".join(
-            candidates[position]
-            for position in np.argsort(-cosine, kind="stable")[: self.sentences]
-        )
-
-    def _embed(self, sentences: Sequence[str]) -> np.ndarray:
-        new = list(
-            dict.fromkeys(sentence for sentence in sentences if sentence not in self._vectors)
-        )
-        if new:
-            self._vectors |= zip(
-                new, np.asarray(self._embeddings.embed_documents(new)), strict=True
-            )
-        return np.stack([self._vectors[sentence] for sentence in sentences])
-
-
 def generate_answers(
     model: Any,
     all_qa: AllQA,
-    results: Mapping[Any, Sequence[Mapping[str, Any]]],
+    results: ResultsLike,
     k: int = 5,
     cache: str | Path | None = None,
     prompt: str = ANSWER_PROMPT,
@@ -89,13 +46,14 @@ def generate_answers(
     """Answer every question from its first k documents.
 
     A finished answer is kept under the model, the prompt, the question and the documents: after a
-    failure midway the same call goes on where it stopped, and asks nothing twice. What holds a function
-    or class of your own could change unseen: its answers are kept for the very object, while Python runs.
+    failure midway the same call goes on where it stopped, and asks nothing twice. A function or a
+    class of your own could change unseen: its answers are kept for the very object, while Python
+    runs.
 
     Args:
-        model: a LangChain chat model or LLM, such as ``ChatOpenAI(model=...)``, which gets the prompt; or
-            any Runnable (`ExtractiveAnswerer` is one), which gets ``question``, ``context`` (the
-            documents as text) and ``documents`` (the hits).
+        model: a LangChain chat model or LLM, such as ``ChatOpenAI(model=...)``, which gets the
+            prompt; or any Runnable (`ExtractiveAnswerer` is one), which gets ``question``,
+            ``context`` (the documents as text) and ``documents`` (the hits).
         all_qa: dicts with ``query_id`` and ``question``.
         results: the hits with their ``content``, from `search_all`.
         k: how many documents an answer sees.
@@ -103,72 +61,101 @@ def generate_answers(
         prompt: with ``{question}`` and ``{context}``, for chat models and LLMs.
 
     Returns:
-        A row a query, indexed by query_id: ``question``, ``answer``, ``doc_ids`` (what it saw, in order)
-        and, where all_qa has it, ``ground_truth``.
+        A row a query, indexed by query_id: ``question``, ``answer``, ``doc_ids`` (what it saw, in
+        order) and, where all_qa has it, ``ground_truth``.
 
     Raises:
-        KeyError: results has no entry for a query, a query has no question, or a hit has no content.
-        ValueError: the prompt lacks {question} or {context}.
+        KeyError: results has no entry for a query, a query has no question, or a hit no content.
+        ValueError: a query_id appears twice, or the prompt lacks {question} or {context}.
+        TypeError: the model cannot be asked, or arguments are swapped.
     """
     k = as_cutoff(k)
-    for field in ("{question}", "{context}"):
-        if field not in prompt:
-            raise ValueError(f"The prompt must hold {field}, which is replaced.")
     refuse_no_model(model)
+    want_fields_in(prompt, ("question", "context"))
     queries = as_queries(all_qa, ("question",))
-    missing = [qa["query_id"] for qa in queries if qa["query_id"] not in results]
-    if missing:
-        raise KeyError(
-            f"results has no entry for {name_some(missing)}: search them, or leave them out of all_qa."
-        )
-    identity, rows = _identity(model), {}
+    rankings = as_rankings(results, ("content",)).only([qa["query_id"] for qa in queries])
+
+    # An answer is known by its model and by all that the model was given.
+    identity, as_prompt = _identity(model), takes_text(model)
+    answers, seen = [], []
     with open_cache(cache) as stored:
         for qa in show_progress(queries, "answering", "query"):
-            hits = list(results[qa["query_id"]][:k])
-            inputs = {
-                "question": qa["question"],
-                "context": _context(hits, qa["query_id"]),
-                "documents": hits,
-            }
-            key = _key(identity, prompt if takes_text(model) else "", inputs)
+            hits = rankings[qa["query_id"]][:k]
+            context = "\n\n".join(f"[{hit['doc_id']}] {text_of(hit)}" for hit in hits)
+            inputs = {"question": qa["question"], "context": context, "documents": hits}
+            given = fill(prompt, inputs) if as_prompt else inputs
+
+            key = _key(identity, given)
             answer = stored.answer(key)
             if answer is None:
-                answer = _ask(model, prompt, inputs)
+                answer = as_text(model.invoke(given))
                 stored.keep_answer(key, answer)
-            rows[qa["query_id"]] = {
-                "question": qa["question"],
-                "answer": answer,
-                "doc_ids": [hit["doc_id"] for hit in hits],
-                **({"ground_truth": qa["ground_truth"]} if "ground_truth" in qa else {}),
-            }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("query_id")
+            answers.append(answer)
+            seen.append([hit["doc_id"] for hit in hits])
+
+    table = pd.DataFrame(queries, columns=["query_id", "question"]).set_index("query_id")
+    table["answer"], table["doc_ids"] = answers, seen
+    if any("ground_truth" in qa for qa in queries):
+        table["ground_truth"] = [qa.get("ground_truth") for qa in queries]
+    return table
 
 
-def _context(hits: Sequence[Mapping[str, Any]], query_id: Any) -> str:
-    for hit in hits:
-        if "content" not in hit:
-            raise KeyError(
-                f"{query_id}: the hit {hit.get('doc_id')} has no content to answer from."
-            )
-    return "\n\n".join(
-        f"[{hit['doc_id']}] {hit.get('title') or ''}\n{hit['content']}" for hit in hits
-    )
+def answer_rows(answers: Answers) -> list[tuple[Any, str, list[str] | None]]:
+    """Return (query_id, answer, doc_ids seen or None) of each answer, in either of its forms.
+
+    Raises:
+        KeyError: the table has no column answer.
+        TypeError: answers has another form, or an answer is not a text.
+        ValueError: a query_id appears twice.
+    """
+    if isinstance(answers, pd.DataFrame):
+        rows = _table_rows(answers)
+    elif isinstance(answers, Mapping):
+        rows = [(query_id, answer, None) for query_id, answer in answers.items()]
+    else:
+        raise wrong_type("answers", "a table of generate_answers or {query_id: text}", answers)
+
+    for query_id, answer, seen in rows:
+        if not isinstance(answer, str):
+            raise wrong_type(f"answers, {query_id}: the answer", 'a text, "" for none', answer)
+        if seen is not None and not isinstance(seen, (list, tuple)):
+            raise wrong_type(f"answers, {query_id}: doc_ids", "a list", seen)
+    return rows
+
+
+def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
+    refuse_repeated_columns(answers, "answers")
+    if "answer" not in answers:
+        raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
+    index = as_index(answers.get("query_id", answers.index))
+    refuse_strange_ids(index.to_numpy(), "query_id", "answers")
+    if not index.is_unique:
+        twice = name_some(index[index.duplicated()].unique().tolist())
+        raise ValueError(f"answers: a query_id appears twice: {twice}. Keep one of each.")
+    seen = answers["doc_ids"] if "doc_ids" in answers else [None] * len(answers)
+    return list(zip(index, answers["answer"], seen, strict=True))
+
+
+# ---------------------------------------------------------------- what a model is asked
 
 
 def refuse_no_model(model: Any) -> None:
-    """Refuse what cannot be asked, such as the name of a model."""
-    if not hasattr(model, "invoke"):
-        raise TypeError(
-            f"A LangChain chat model or Runnable is wanted, found {type(model).__name__}."
-        )
+    """Refuse what cannot be asked, such as the name of a model, or its class."""
+    if not hasattr(model, "invoke") or isinstance(model, type):
+        raise wrong_type("model", "a LangChain chat model or Runnable", model)
 
 
-def _ask(model: Any, prompt: str, inputs: Mapping[str, Any]) -> str:
-    return as_text(model.invoke(fill(prompt, inputs) if takes_text(model) else dict(inputs)))
+def want_fields_in(prompt: str, fields: Sequence[str]) -> None:
+    """Refuse a prompt that lacks one of its fields, such as {question}."""
+    if not isinstance(prompt, str):
+        raise wrong_type("prompt", "a text", prompt)
+    for field in fields:
+        if "{" + field + "}" not in prompt:
+            raise ValueError(f"The prompt must hold {{{field}}}, which is replaced. Add it.")
 
 
 def takes_text(model: Any) -> bool:
-    """Say whether the model is a language model, if only with_retry() or bind(), and not a chain that takes a dict."""
+    """Say whether it is a language model, if only with_retry() or bind(), and not a chain."""
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.runnables.base import RunnableBindingBase
 
@@ -178,127 +165,123 @@ def takes_text(model: Any) -> bool:
 
 
 def fill(prompt: str, values: Mapping[str, Any]) -> str:
-    """Put the values into the prompt; a brace in a value or elsewhere in the prompt stays a brace."""
-    for field in values:
-        prompt = prompt.replace("{" + field + "}", f"\0{field}\0")
-    for field, value in values.items():
-        prompt = prompt.replace(f"\0{field}\0", str(value))
-    return prompt
+    """Put the values into the prompt; a brace in a value or elsewhere in the prompt stays a brace.
+
+    >>> fill('{question} {"a": 1}', {"question": "What is {context}?", "context": "..."})
+    'What is {context}? {"a": 1}'
+    """
+    fields = re.compile("{(" + "|".join(map(re.escape, values)) + ")}")
+    return fields.sub(lambda found: str(values[found[1]]), prompt)
 
 
 def as_text(reply: Any) -> str:
     """Return the text of a model's reply: a message, or a text already."""
-    if isinstance(reply, str):
-        return reply
-    text = getattr(reply, "text", None)
+    text = reply if isinstance(reply, str) else getattr(reply, "text", None)
     if text is None:
         raise TypeError(
-            f"The model replied with {type(reply).__name__}; a text or a message was wanted."
+            f"The model replied with {type(reply).__name__}; a text or a message was wanted. "
+            "End the chain with a model or with StrOutputParser()."
         )
     return str(text)
 
 
+# ---------------------------------------------------------------- what an answer is known by
+
+
 def _identity(model: Any) -> list[Any]:
-    """Return what the model is known by: two models that could answer differently have two identities."""
+    """Return what the model is known by: models that could answer differently have two identities.
+
+    LangChain's classes are known by their settings, as far as these can be written down. All else
+    is known as this one object: its code may be edited, and it may hold what no one sees.
+    """
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.load import dumps
 
-    name, shown = type(model).__name__, dumps(model)
-    if (
-        '"not_implemented"' not in shown
-    ):  # LangChain can write the whole of it down, without its keys
-        return [name, shown]
-    if isinstance(model, BaseLanguageModel) and " at 0x" not in repr(
-        model
-    ):  # else it holds what cannot be written
-        limits = {
-            field: value
-            for field, value in vars(model).items()
-            if "token" in field and isinstance(value, int)
-        }
-        return [name, embeddings_settings(model), limits]
-    if type(model) is ExtractiveAnswerer:
-        return [name, repr(model)]
-    # Held on to, so that no other object gets its id.
-    return [name, repr(model), _opaque.setdefault(id(model), (model, uuid.uuid4().hex))[1]]
+    name, settings = type(model).__qualname__, model_settings(model)
+    if type(model).__module__.startswith("langchain"):
+        shown = dumps(model)
+        is_whole = '"not_implemented"' not in shown
+        shows_all = is_whole or " at 0x" not in repr(model)  # an object that shows but its address
+        if isinstance(model, BaseLanguageModel) and shows_all:
+            return [name, settings]
+        if is_whole:  # a chain
+            return [name, shown]
+    return [name, settings, _token(model)]
 
 
-_opaque: dict[int, tuple[Any, str]] = {}
+def _token(model: Any) -> str:
+    """Return a name for this very object, which no other object ever gets."""
+    for token, known in _objects.items():
+        if known is model:
+            return token
+    token = uuid.uuid4().hex
+    with suppress(TypeError):  # what cannot be referred to weakly has another name in each call
+        _objects[token] = model
+    return token
 
 
-def _key(identity: Sequence[Any], prompt: str, inputs: Mapping[str, Any]) -> str:
-    parts = [*identity, prompt, inputs["question"], inputs["context"]]
-    return hashlib.sha256(
-        json.dumps(parts, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
-    ).hexdigest()
+_objects: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-# ---------------------------------------------------------------- when to refuse
+def _key(identity: Sequence[Any], given: Any) -> str:
+    return hashlib.sha256(repr([*identity, given]).encode()).hexdigest()
 
 
-def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
-    """Show what a threshold on the best score does: answer only where the first hit is near enough.
+# ---------------------------------------------------------------- the offline answerer
+
+
+class ExtractiveAnswerer:
+    """The offline answerer: it copies the sentences nearest to the question, and writes none.
+
+    No language model: it cannot combine, rephrase or decline. It shows what the retrieved documents
+    give, and lets a course run without a key.
 
     Args:
-        all_qa: answerable queries have a relevant document, unanswerable ones have none; both are needed.
-        results: hits with scores, whose direction is known (`search_all`) or told by their order.
+        embeddings: measure nearness, for example those of the vectorstore.
+        sentences: how many are copied, in the order of nearness.
 
-    Returns:
-        A row a threshold, from answering nothing to answering everything: ``threshold`` (the worst best score
-        that is still answered), ``unanswerable_answered`` and ``answerable_refused`` (shares, lower is better).
-        ``.attrs["lower_is_better"]`` says on which side of the threshold a question is answered.
-
-    Raises:
-        ValueError: one kind is missing, a first hit has no score, or the direction of the scores cannot be told.
+    >>> from rageval_kit import load_embeddings
+    >>> answerer = ExtractiveAnswerer(load_embeddings("chars"), sentences=1)
+    >>> hit = {"doc_id": "d1", "content": "It rains a lot. The capital of France is Paris."}
+    >>> answerer.invoke({"question": "Which capital has France?", "documents": [hit]})
+    'The capital of France is Paris.'
     """
-    judged = read_judgements(all_qa)
-    answerable = np.isin(np.arange(len(judged.query_ids)), judged.rows[judged.grades > 0])
-    if answerable.all() or not answerable.any():
-        raise ValueError(
-            "Both kinds are needed: queries with relevant documents, and queries without."
+
+    def __init__(self, embeddings: "Embeddings", sentences: int = 2) -> None:
+        if not hasattr(embeddings, "embed_query"):
+            raise wrong_type("embeddings", "an embedding model, load_embeddings()", embeddings)
+        self.sentences = as_cutoff(sentences, "sentences")
+        self._embeddings = embeddings
+        # Of sentences seen: documents come back for other questions.
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def __repr__(self) -> str:
+        model = type(self._embeddings).__name__
+        return f"ExtractiveAnswerer({model}, sentences={self.sentences})"
+
+    def invoke(self, inputs: Mapping[str, Any]) -> str:
+        """Return the sentences of ``inputs["documents"]`` nearest to ``inputs["question"]``."""
+        if not isinstance(inputs, Mapping) or not isinstance(inputs.get("question"), str):
+            raise wrong_type("inputs", "a dict with question (a text) and documents (hits)", inputs)
+        found: dict[str, Any] = {"documents": inputs.get("documents")}
+        hits = as_rankings(found, ("content",))["documents"]
+        sentences = [sentence for hit in hits for sentence in split_sentences(hit["content"])]
+        if not sentences:
+            return ""
+
+        # The cosine between each sentence and the question; a vector of length 0 is near nothing.
+        vectors = self._embed(sentences)
+        question = np.asarray(self._embeddings.embed_query(inputs["question"]))
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(question)
+        cosine = np.divide(
+            vectors @ question, lengths, where=lengths > 0, out=np.zeros_like(lengths)
         )
-    rankings = as_rankings(results)
-    best = [_best_score(rankings.get(query_id, []), query_id) for query_id in judged.query_ids]
-    lower = direction(rankings)
-    if lower is None:
-        raise ValueError(
-            "The scores do not tell whether lower is better: give results of search_all, or two hits "
-            "a query and more."
-        )
-    distance = np.array(best) if lower else -np.array(best)
-    rows = [(np.nan, 0.0, 1.0)]
-    for limit in np.unique(distance):
-        answered = distance <= limit
-        threshold = float(limit if lower else -limit)
-        rows.append((threshold, answered[~answerable].mean(), 1 - answered[answerable].mean()))
-    curve = pd.DataFrame(rows, columns=["threshold", "unanswerable_answered", "answerable_refused"])
-    curve.attrs = {
-        "lower_is_better": bool(lower),
-        "answerable": int(answerable.sum()),
-        "n": len(answerable),
-    }
-    return curve
+        nearest = np.argsort(-cosine, kind="stable")[: self.sentences]
+        return " ".join(sentences[position] for position in nearest)
 
-
-def _best_score(hits: Sequence[Mapping[str, Any]], query_id: Any) -> float:
-    if not hits or hits[0].get("score") is None:
-        raise ValueError(
-            f"{query_id} has no hit with a score: a threshold needs the score of every query's first hit."
-        )
-    return float(hits[0]["score"])
-
-
-def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Series:
-    """Return the row of `abstention_curve` that refuses least while at most this share of unanswerable is answered.
-
-    >>> curve = pd.DataFrame({"threshold": [float("nan"), 0.4, 0.9], "unanswerable_answered": [0, 0.1, 1],
-    ...                       "answerable_refused": [1, 0.3, 0]})
-    >>> float(threshold_for(curve, 0.2)["threshold"])
-    0.4
-    """
-    if not 0 <= unanswerable_answered <= 1:
-        raise ValueError(
-            f"unanswerable_answered is a share between 0 and 1, found {unanswerable_answered!r}."
-        )
-    allowed = curve[curve["unanswerable_answered"] <= unanswerable_answered]
-    return allowed.iloc[int(allowed["answerable_refused"].to_numpy().argmin())]
+    def _embed(self, sentences: Sequence[str]) -> np.ndarray:
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
+        if new:
+            vectors = np.asarray(self._embeddings.embed_documents(new))
+            self._vectors |= zip(new, vectors, strict=True)
+        return np.stack([self._vectors[sentence] for sentence in sentences])

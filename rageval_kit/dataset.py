@@ -14,9 +14,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from rageval_kit.files import read_jsonl
-from rageval_kit.messages import name_some
-from rageval_kit.trec import load_qrels
+from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl
+from rageval_kit.messages import count, name_some
 
 Record: TypeAlias = dict[str, Any]
 
@@ -41,40 +40,61 @@ def load_dataset(folder: str | Path, split: str | None = None) -> Dataset:
         ``Dataset(docs, all_qa)``, two lists of dicts in the order of the files.
 
     Raises:
-        FileNotFoundError: a file is not there.
+        FileNotFoundError: there is no such folder, or a file is missing in it.
+        NotADirectoryError: it is a file.
         ValueError: a file cannot be read as what it should be; the message names file and line.
+        TypeError: the folder is no path.
     """
-    folder = Path(folder)
+    folder = as_path(folder, "folder")
+    _refuse_no_dataset(folder)
     corpus = read_jsonl(folder / "corpus.jsonl")
     queries = read_jsonl(folder / "queries.jsonl")
+
+    # The kit's own form: the lines as they are.
     qrels_folder = folder / "qrels"
     if not qrels_folder.is_dir():
         if split is not None:
             raise ValueError(f"split={split!r} was asked for, but {folder} has no folder qrels")
         return Dataset([record for _, record in corpus], [record for _, record in queries])
+
+    # BEIR's: other names, and the judgements in a file of their own.
     path = _qrels_path(qrels_folder, split)
-    return Dataset(
-        [_document(_from_beir(folder / "corpus.jsonl", line, record)) for line, record in corpus],
-        _judged_queries(folder / "queries.jsonl", queries, path),
-    )
+    for name, lines in (("corpus.jsonl", corpus), ("queries.jsonl", queries)):
+        _want_beir_fields(folder / name, lines)
+    docs = [
+        {"doc_id": record["_id"], "title": record.get("title", ""), "content": record["text"]}
+        for _, record in corpus
+    ]
+    return Dataset(docs, _judged_queries([record for _, record in queries], path))
 
 
-def _from_beir(path: Path, line: int, record: Record) -> Record:
-    missing = {"_id", "text"} - record.keys()
-    if missing:
-        raise ValueError(
-            f"{path}, line {line}: no field {', '.join(sorted(missing))} (found {', '.join(record)}). "
-            "A folder with qrels is read in BEIR's form: _id, title, text."
-        )
-    if not isinstance(record["_id"], str):
-        raise ValueError(
-            f'{path}, line {line}: _id must be a text, found {record["_id"]!r}. Write "{record["_id"]}".'
-        )
-    return record
+def _refuse_no_dataset(folder: Path) -> None:
+    """Refuse what is no folder of a dataset, and name the datasets that lie below it."""
+    if folder.is_file():
+        raise NotADirectoryError(f"{folder} is a file; give its folder: {folder.parent}")
+    if not folder.is_dir():
+        raise not_found(folder)
+    if not (folder / "corpus.jsonl").exists():
+        found = [*folder.glob("*/corpus.jsonl"), *folder.glob("*/*/corpus.jsonl")]
+        below = name_some(sorted(str(path.parent) for path in found))
+        hint = f"Datasets below it: {below}. Give one of them." if found else "Is it the folder?"
+        raise FileNotFoundError(f"{folder / 'corpus.jsonl'} not found. {hint}")
 
 
-def _document(record: Record) -> Record:
-    return {"doc_id": record["_id"], "title": record.get("title", ""), "content": record["text"]}
+def _want_beir_fields(path: Path, lines: list[tuple[int, Record]]) -> None:
+    for line, record in lines:
+        missing = {"_id", "text"} - record.keys()
+        if missing:
+            raise ValueError(
+                f"{path}, line {line}: no field {', '.join(sorted(missing))} "
+                f"(found {', '.join(record)}). A folder with qrels is read in BEIR's form: "
+                "_id, title, text."
+            )
+        if not isinstance(record["_id"], str):
+            raise ValueError(
+                f"{path}, line {line}: _id must be a text, found {record['_id']!r}. "
+                f'Write "{record["_id"]}".'
+            )
 
 
 def _qrels_path(folder: Path, split: str | None) -> Path:
@@ -84,31 +104,30 @@ def _qrels_path(folder: Path, split: str | None) -> Path:
     path = folder / f"{wanted}.tsv"
     if path not in found:
         raise ValueError(
-            f"{folder} has no {wanted}.tsv; splits found: {names}. Choose one: load_dataset(folder, split=...)"
+            f"{folder} has no {wanted}.tsv; splits found: {names}. "
+            "Choose one: load_dataset(folder, split=...)"
         )
     return path
 
 
-def _judged_queries(
-    path: Path, queries: list[tuple[int, Record]], qrels_path: Path
-) -> list[Record]:
+def _judged_queries(queries: list[Record], qrels_path: Path) -> list[Record]:
+    """Return the queries that the file judges, each with its grades."""
     grades: dict[str, dict[str, float]] = defaultdict(dict)
     for query_id, doc_id, grade in load_qrels(qrels_path).itertuples(index=False):
         grades[query_id][doc_id] = grade
-    all_qa = []
-    for line, record in queries:
-        query_id = _from_beir(path, line, record)["_id"]
-        if query_id in grades:
-            all_qa.append(
-                {
-                    "query_id": query_id,
-                    "question": record["text"],
-                    "relevant_doc_ids": grades[query_id],
-                }
-            )
-    unknown = grades.keys() - {query["query_id"] for query in all_qa}
+
+    unknown = sorted(grades.keys() - {record["_id"] for record in queries})
     if unknown:
         raise ValueError(
-            f"{qrels_path}: {len(unknown)} query ids are not in {path.name}: {name_some(sorted(unknown))}."
+            f"{qrels_path}: {count(len(unknown), 'query')} not found in queries.jsonl: "
+            f"{name_some(unknown)}. Are the two files of one dataset?"
         )
-    return all_qa
+    return [
+        {
+            "query_id": record["_id"],
+            "question": record["text"],
+            "relevant_doc_ids": grades[record["_id"]],
+        }
+        for record in queries
+        if record["_id"] in grades
+    ]

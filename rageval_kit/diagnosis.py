@@ -1,20 +1,23 @@
-"""Where a pipeline loses: the steps in order, the outcome of each query, and what the failures share."""
+"""Where a pipeline loses: the steps in order, each query's outcome, and what failures share."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from rageval_kit.accuracy import answer_accuracy, ground_truths
-from rageval_kit.comparison import resampled_means
-from rageval_kit.documents import Docs, as_docs
-from rageval_kit.grounding import Answers, faithfulness_frame
-from rageval_kit.judgements import AllQA, as_queries, relevant_grades
-from rageval_kit.language import content_words, occurs
-from rageval_kit.messages import as_cutoff, name_some
-from rageval_kit.metrics import per_query
-from rageval_kit.rankings import ResultsLike, as_rankings, knowledge
+from rageval_kit.answers import Answers
+from rageval_kit.comparison import as_generator, resampled_means
+from rageval_kit.documents import Docs, as_docs, field_text, one_line, text_of
+from rageval_kit.grounding import faithfulness_frame
+from rageval_kit.judgements import AllQA, Judgements, is_relevant, read_judgements
+from rageval_kit.language import content_words, equal_text_key, normalised, occurs, script_of
+from rageval_kit.messages import as_cutoff, wrong_type
+from rageval_kit.metrics import as_columns, matrix_for, per_query, values_of
+from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, knowledge
+from rageval_kit.relevance import Relevance, match
 
 DEFAULT_THRESHOLDS = {
     "Recall@20": 0.8,  # below: the pool misses documents
@@ -31,44 +34,33 @@ _ROUNDING = 1e-9  # a mean of thirds is not quite 0.8
 
 class _Step(NamedTuple):
     look_at: str
-    bad_above: bool
+    problem_if: str  # the value is below, or above its threshold
     meaning: str
     try_next: str
 
 
-_POOL = _Step(
-    "Recall@20",
-    False,
-    "the candidate pool misses documents",
-    "another embedding model, another chunking, hybrid dense + sparse search, query rewriting",
+# fmt: off
+_STEPS = (
+    _Step("Recall@20", "below", "the candidate pool misses documents", "another embedding model, "
+          "another chunking, hybrid dense + sparse search, query rewriting"),
+    _Step("Recall@20 - Recall@10", "above", "documents are found but ranked too low",
+          "a cross-encoder reranker"),
+    _Step("MRR@10", "below", "the first relevant document comes late",
+          "reranker scores, metadata boosts"),
+    _Step("HitRate@10", "below",
+          "total failures: list them with failures(...) and look for a pattern",
+          "query expansion, more data, the model's token limit"),
+    _Step("accuracy", "below", "generation, not retrieval, where Recall@10 is high",
+          "prompt, context format, another model"),
+    _Step("faithfulness", "below", "answers do not stand on their sources",
+          "prompt, context format, another model"),
 )
-_GAP = _Step(
-    "Recall@20 - Recall@10",
-    True,
-    "documents are found but ranked too low",
-    "a cross-encoder reranker",
-)
-_FIRST = _Step(
-    "MRR@10", False, "the first relevant document comes late", "reranker scores, metadata boosts"
-)
-_FAILURES = _Step(
-    "HitRate@10",
-    False,
-    "total failures: list them with failures(...) and look for a pattern",
-    "query expansion, more data, the model's token limit",
-)
-_ACCURACY = _Step(
-    "accuracy",
-    False,
-    "generation, not retrieval, where Recall@10 is high",
-    "prompt, context format, another model",
-)
-_FAITHFULNESS = _Step(
-    "faithfulness",
-    False,
-    "answers do not stand on their sources",
-    "prompt, context format, another model",
-)
+# fmt: on
+
+_COLUMNS = ["value", "low", "high", "threshold", "verdict", "meaning", "try_next"]
+
+# The values of the queries, one at least; or, in words, why there is none.
+_Values: TypeAlias = np.ndarray | str
 
 
 def diagnose(
@@ -88,113 +80,107 @@ def diagnose(
         seed: of the bootstrap intervals.
 
     Returns:
-        A row a step: ``value`` with its 95 % interval ``low, high``, ``threshold``, ``verdict`` (ok, problem,
-        or cannot tell and why), ``meaning``, ``try_next``. ``.attrs["look_here_first"]`` is the first step
-        with a problem, or None.
+        A row a step: ``value`` with its 95 % interval ``low, high``, ``threshold``, ``verdict``
+        (ok, problem, or cannot tell and why), ``meaning``, ``try_next``.
+        ``.attrs["look_here_first"]`` is the first step with a problem, or None.
+
+    Raises:
+        ValueError: a threshold or the seed is no such number.
+        TypeError, KeyError: all_qa, results or answers have another form, or are swapped.
     """
     limits = _limits(thresholds)
-    rng = np.random.default_rng(seed)
-    measured = _retrieval_values(all_qa, results) | _answer_values(all_qa, results, answers)
-    rows = {}
-    for step in (_POOL, _GAP, _FIRST, _FAILURES, _ACCURACY, _FAITHFULNESS):
-        values, why_not = measured[step.look_at]
-        rows[step.look_at] = _row(step, values, why_not, limits[step.look_at], rng)
-    _blame_retrieval_first(rows, measured, limits)
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("look_at")
+    rng = as_generator(seed)
+    judged = read_judgements(all_qa)
+    measured = _retrieval_values(judged, results) | _answer_values(judged, results, answers)
+
+    rows = {
+        step.look_at: _row(step, measured[step.look_at], limits[step.look_at], rng)
+        for step in _STEPS
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS).rename_axis("look_at")
+    _blame_retrieval_first(table, measured["Recall@10"], limits["Recall@10"])
+
     problems = table.index[table["verdict"] == "problem"]
     table.attrs = {"look_here_first": problems[0] if len(problems) else None, "thresholds": limits}
     return table
 
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
-    unknown = set(thresholds or {}) - DEFAULT_THRESHOLDS.keys()
-    if unknown:
-        known = ", ".join(DEFAULT_THRESHOLDS)
-        raise ValueError(
-            f"No threshold is called {name_some(sorted(unknown))}; there are: {known}."
-        )
-    return {**DEFAULT_THRESHOLDS, **(thresholds or {})}
+    given = {} if thresholds is None else thresholds
+    if not isinstance(given, Mapping):
+        raise wrong_type("thresholds", 'a dict such as {"MRR@10": 0.6}', given)
+    for name, value in given.items():
+        if name not in DEFAULT_THRESHOLDS:
+            known = ", ".join(DEFAULT_THRESHOLDS)
+            raise ValueError(f"No threshold is called {name}; there are: {known}.")
+        if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+            raise ValueError(f"The threshold of {name} must be a number, found {value!r}.")
+    return {**DEFAULT_THRESHOLDS, **given}
 
 
-_Values = dict[str, tuple[np.ndarray, str]]  # values of the queries, or none and why not
+def _retrieval_values(judged: Judgements, results: ResultsLike) -> dict[str, _Values]:
+    columns = as_columns(["Recall@10", "Recall@20", "RR@10", "HitRate@10"], 20)
+    matrix = matrix_for(columns, judged, results, {})
+    values = values_of(columns, matrix)[matrix.n_relevant > 0]
+    recall_10, recall_20, rr_10, hit_10 = values.T
 
+    # What lies below the depth of the results is not known.
+    deepest_hit = int(matrix.found.ranks.max(initial=-1)) + 1
+    depth = max(knowledge(results).get("k", 0), deepest_hit)
 
-def _retrieval_values(all_qa: AllQA, results: ResultsLike) -> _Values:
-    table = per_query(
-        all_qa, results, metrics=["Recall@10", "Recall@20", "RR@10", "HitRate@10"]
-    ).dropna()
-    depth = max([knowledge(results).get("k", 0), *map(len, as_rankings(results).values())])
-    nothing = np.array([])
-    to_20 = f"the results have depth {depth}: search with k=20" if depth < 20 else ""
-    to_10 = f"the results have depth {depth}: search with k=20" if depth < 10 else ""
-    recall_10, recall_20 = table["Recall@10"].to_numpy(), table["Recall@20"].to_numpy()
+    def known(values: np.ndarray, rank: int) -> _Values:
+        if depth < rank:
+            return f"the results have depth {depth}: search with k=20"
+        return values if len(values) else "no query has a value"
+
     return {
-        "Recall@20": (nothing if to_20 else recall_20, to_20),
-        "Recall@20 - Recall@10": (nothing if to_20 else recall_20 - recall_10, to_20),
-        "MRR@10": (nothing if to_10 else table["RR@10"].to_numpy(), to_10),
-        "HitRate@10": (nothing if to_10 else table["HitRate@10"].to_numpy(), to_10),
-        "Recall@10": (nothing if to_10 else recall_10, to_10),
+        "Recall@20": known(recall_20, 20),
+        "Recall@20 - Recall@10": known(recall_20 - recall_10, 20),
+        "MRR@10": known(rr_10, 10),
+        "HitRate@10": known(hit_10, 10),
+        "Recall@10": known(recall_10, 10),
     }
 
 
-def _answer_values(all_qa: AllQA, results: ResultsLike, answers: Answers | None) -> _Values:
-    nothing = np.array([])
+def _answer_values(
+    judged: Judgements, results: ResultsLike, answers: Answers | None
+) -> dict[str, _Values]:
     if answers is None:
-        return {
-            "accuracy": (nothing, "no answers were given"),
-            "faithfulness": (nothing, "no answers were given"),
-        }
-    known = ground_truths(all_qa)
-    accuracy = answer_accuracy(answers, all_qa)["f1"].to_numpy() if known else nothing
-    screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna().to_numpy()
+        return dict.fromkeys(("accuracy", "faithfulness"), "no answers were given")
+    screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna()
+    accuracy: _Values = "all_qa has no ground_truth"
+    if judged.queries and ground_truths(judged.queries):
+        f1 = answer_accuracy(answers, judged.queries)["f1"]
+        accuracy = f1.to_numpy() if len(f1) else "there is no answer"
     return {
-        "accuracy": (accuracy, "there is no answer" if known else "all_qa has no ground_truth"),
-        "faithfulness": (screened, "no answer has content words"),
+        "accuracy": accuracy,
+        "faithfulness": screened.to_numpy() if len(screened) else "no answer has content words",
     }
 
 
-def _row(
-    step: _Step, values: np.ndarray, why_not: str, limit: float, rng: np.random.Generator
-) -> dict[str, Any]:
-    if not len(values):
-        value, low, high, verdict = (
-            np.nan,
-            np.nan,
-            np.nan,
-            f"cannot tell: {why_not or 'no query has a value'}",
-        )
-    else:
-        value = float(values.mean())
-        low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
-        bad = value > limit + _ROUNDING if step.bad_above else value < limit - _ROUNDING
-        verdict = "problem" if bad else "ok"
-    meaning = {"problem": step.meaning, "ok": "fine"}.get(verdict, "not measured")
-    try_next = step.try_next if verdict == "problem" else ""
-    return {
-        "value": value,
-        "low": low,
-        "high": high,
-        "threshold": limit,
-        "verdict": verdict,
-        "meaning": meaning,
-        "try_next": try_next,
-    }
+def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -> tuple[Any, ...]:
+    """Return a row of the table: the mean, its interval, and what they mean."""
+    if isinstance(values, str):
+        unknown = np.nan, np.nan, np.nan, limit
+        return *unknown, f"cannot tell: {values}", "not measured", ""
+
+    value = float(values.mean())
+    low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
+    below, above = value < limit - _ROUNDING, value > limit + _ROUNDING
+    if {"below": below, "above": above}[step.problem_if]:
+        return value, low, high, limit, "problem", step.meaning, step.try_next
+    return value, low, high, limit, "ok", "fine", ""
 
 
-def _blame_retrieval_first(
-    rows: dict[str, dict[str, Any]], measured: _Values, limits: Mapping[str, float]
-) -> None:
-    """Do not call low accuracy a fault of generation where the documents were not there to answer from."""
-    recall, _ = measured["Recall@10"]
-    if rows["accuracy"]["verdict"] == "problem" and (
-        not len(recall) or recall.mean() < limits["Recall@10"] - _ROUNDING
-    ):
-        found = f"Recall@10 is {recall.mean():.2f}" if len(recall) else "Recall@10 is not known"
-        rows["accuracy"] |= {
-            "verdict": "cannot tell: " + found,
-            "meaning": "answers are wrong, and documents were missing: mend retrieval first",
-            "try_next": "",
-        }
+def _blame_retrieval_first(table: pd.DataFrame, recall: _Values, limit: float) -> None:
+    """Do not call low accuracy a fault of generation where documents were missing."""
+    if not isinstance(recall, str) and recall.mean() >= limit - _ROUNDING:
+        return
+    if table.loc["accuracy", "verdict"] == "problem":
+        found = "not known" if isinstance(recall, str) else f"{recall.mean():.2f}"
+        meaning = "answers are wrong, and documents were missing: fix retrieval first"
+        row = [f"cannot tell: Recall@10 is {found}", meaning, ""]
+        table.loc["accuracy", ["verdict", "meaning", "try_next"]] = row
 
 
 # ---------------------------------------------------------------- query by query
@@ -207,7 +193,8 @@ def outcomes(all_qa: AllQA, results: ResultsLike, k: int = 10) -> pd.Series:
         By query_id: ``"complete"`` (Recall@k is 1), ``"partial"`` (something was found, not all),
         ``"failed"`` (nothing), or ``"excluded"`` (no document is relevant).
 
-    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A", "B"]}, {"query_id": "q2", "relevant_doc_ids": ["C"]}]
+    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A", "B"]},
+    ...           {"query_id": "q2", "relevant_doc_ids": ["C"]}]
     >>> results = {"q1": [{"doc_id": "A"}], "q2": [{"doc_id": "A"}]}
     >>> outcomes(all_qa, results).to_dict()
     {'q1': 'partial', 'q2': 'failed'}
@@ -221,10 +208,21 @@ def outcomes(all_qa: AllQA, results: ResultsLike, k: int = 10) -> pd.Series:
     return pd.Series(classes, index=recall.index, name="outcome")
 
 
+class _Asked(NamedTuple):
+    """A query with what it found; ``rank`` is that of the first relevant hit, 0 if none came."""
+
+    query_id: Any
+    question: str
+    kind: str
+    relevant: list[str]
+    hits: list[Hit]
+    rank: int
+
+
 def failures(
     all_qa: AllQA, results: ResultsLike, k: int = 10, docs: Docs | None = None
 ) -> pd.DataFrame:
-    """List the queries whose first relevant document came late or not at all, with what came instead.
+    """List the queries whose first relevant document came late or not at all, and what came before.
 
     Args:
         all_qa: with ``question`` and, where known, ``kind``.
@@ -233,115 +231,227 @@ def failures(
         docs: the corpus, for the traits that need it: words and languages that it does not have.
 
     Returns:
-        A row a failed or late query, failed first: ``question``, ``first_relevant_rank`` (NaN if none in the
-        first k), ``came_instead`` (the hits before it, at most three), and a column of True and
-        False a trait: ``long`` (question among the longest quarter), ``unknown words`` (half of the
-        content words or more, abbreviations included, are in no document), ``copies on top`` (equal texts among the
-        first k), ``close second`` (first relevant within 5 % of the top score), ``other language``
-        (no relevant document in the question's script), and ``kind: ...``. `common_traits` counts them.
+        A row a failed or late query, failed first: ``question``, ``first_relevant_rank`` (NaN if
+        none in the first k), ``came_instead`` (the hits before it, at most three), and a column of
+        True and False a trait: ``long`` (question among the longest quarter), ``unknown words``
+        (half of the content words or more, abbreviations included, are in no document), ``copies on
+        top`` (equal texts among the first k), ``close second`` (first relevant within 5 % of the
+        top score), ``other language`` (no relevant document in the question's script), and
+        ``kind: ...``. `common_traits` counts them.
+
+    Raises:
+        TypeError, KeyError, ValueError: all_qa, results or docs have another form, or are swapped.
     """
     k = as_cutoff(k)
-    rankings = as_rankings(results)
-    queries = {qa["query_id"]: qa for qa in as_queries(all_qa)}
-    rr = per_query(all_qa, results, k, ["RR"]).iloc[:, 0].dropna()
-    lengths = {
-        query_id: len(str(queries[query_id].get("question", "")).split()) for query_id in rr.index
-    }
-    long = float(np.percentile(list(lengths.values()), 75)) if lengths else 0.0
-    documents = as_docs(docs, ("doc_id", "content")) if docs is not None else []
-    corpus = {doc["doc_id"]: f"{doc.get('title', '')}\n{doc['content']}" for doc in documents}
-    everything = "\n".join(corpus.values()).lower()
-    kinds = sorted({str(qa["kind"]) for qa in queries.values() if "kind" in qa})
-    rows, evaluated = {}, {}
-    for query_id, value in rr.items():
-        qa, hits = queries[query_id], list(rankings.get(query_id, []))[:k]
-        rank = round(1 / value) if value > 0 else None
-        traits = {
-            "long": lengths[query_id] > long,
-            **_corpus_traits(qa, corpus, everything),
-            "copies on top": _has_copies(hits),
-            "close second": rank is not None and rank > 1 and _is_close(hits, rank),
-            **{f"kind: {kind}": str(qa.get("kind")) == kind for kind in kinds},
-        }
-        evaluated[query_id] = traits
-        if rank != 1:
-            before = hits[: (rank or k + 1) - 1]
-            rows[query_id] = {
-                "question": qa.get("question", ""),
-                "first_relevant_rank": float(rank) if rank else np.nan,
-                "came_instead": "; ".join(
-                    f"{hit['doc_id']} {hit.get('title') or ''}".strip() for hit in before[:3]
-                ),
-                **traits,
-            }
+    matrix = match(read_judgements(all_qa), results, k, [k], {})
+    asked = _asked(matrix, as_rankings(results), k)
+
+    # Each trait of every evaluated query, so that failures can be compared with all.
+    lengths = [len(query.question.split()) for query in asked]
+    long = np.percentile(lengths, 75) if lengths else 0.0
+    kinds = sorted({str(qa["kind"]) for qa in matrix.judgements.queries if "kind" in qa})
+    traits = pd.DataFrame({
+        "long": [length > long for length in lengths],
+        **(_corpus_traits(asked, docs) if docs is not None else {}),
+        "copies on top": [_has_copies(query.hits) for query in asked],
+        "close second": [query.rank > 1 and _is_close(query) for query in asked],
+        **{f"kind: {kind}": [query.kind == kind for query in asked] for kind in kinds},
+    })  # fmt: skip
+
+    # The table: those that failed (rank 0) or came late, the worst first.
+    rows = [(query.question, query.rank or np.nan, _came_instead(query)) for query in asked]
     columns = ["question", "first_relevant_rank", "came_instead"]
-    table = pd.DataFrame.from_dict(
-        rows, orient="index", columns=columns if not rows else None
-    ).rename_axis("query_id")
-    table = table.sort_values(
+    table = pd.DataFrame(rows, columns=columns).astype({"first_relevant_rank": float}).join(traits)
+    table.index = pd.Index([query.query_id for query in asked], name="query_id")
+    table = table[table["first_relevant_rank"] != 1].sort_values(
         "first_relevant_rank", ascending=False, na_position="first", kind="stable"
     )
-    shares = pd.DataFrame.from_dict(evaluated, orient="index").mean().to_dict() if evaluated else {}
-    table.attrs = {
-        "k": k,
-        "evaluated": len(rr),
-        "share_of_all": {name: float(share) for name, share in shares.items()},
-    }
+    shares = traits.mean().to_dict() if asked else {}
+    table.attrs = {"k": k, "evaluated": len(asked), "share_of_all": shares}
     return table
 
 
-def _corpus_traits(
-    qa: Mapping[str, Any], corpus: Mapping[Any, str], everything: str
-) -> dict[str, bool]:
-    if not corpus:
-        return {}
-    question = str(qa.get("question", ""))
-    hangul = any("가" <= letter <= "힣" for letter in question)
-    relevant = [
-        corpus[doc_id]
-        for doc_id, grade in relevant_grades(qa).items()
-        if grade > 0 and doc_id in corpus
-    ]
-    same_script = any(any("가" <= letter <= "힣" for letter in text) == hangul for text in relevant)
-    words = content_words(question)
-    unknown = [word for word in words if not occurs(word, everything)]
-    return {
-        "unknown words": bool(words) and len(unknown) >= len(words) / 2,
-        "other language": bool(relevant) and not same_script,
-    }
+def _asked(matrix: Relevance, rankings: Mapping[Any, list[Hit]], k: int) -> list[_Asked]:
+    """Return the evaluated queries, each with its first k hits."""
+    judged = matrix.judgements
+    records = {qa["query_id"]: qa for qa in judged.queries}
+    is_one = is_relevant(judged.grades)
+    relevant = pd.Series(judged.docs[is_one]).groupby(judged.rows[is_one]).agg(list)
+
+    asked = []
+    for row, doc_ids in zip(relevant.index.tolist(), relevant, strict=True):
+        query_id = matrix.query_ids[row]
+        record = records.get(query_id, {})
+        question, kind = str(record.get("question", "")), str(record.get("kind"))
+        ranks = matrix.ranks[matrix.hits[row]].tolist()
+        hits = rankings.get(query_id, [])[:k]
+        asked.append(_Asked(query_id, question, kind, doc_ids, hits, ranks[0] if ranks else 0))
+    return asked
 
 
-def _has_copies(hits: Sequence[Mapping[str, Any]]) -> bool:
-    texts = [" ".join(str(hit["content"]).split()) for hit in hits if hit.get("content")]
+def _corpus_traits(asked: Sequence[_Asked], docs: Docs) -> dict[str, list[bool]]:
+    corpus = {doc["doc_id"]: text_of(doc) for doc in as_docs(docs, ("doc_id", "content"))}
+    words = [content_words(query.question) for query in asked]
+    known = _known(set().union(*words), corpus.values())
+
+    unknown_words, other_language = [], []
+    for query, its_words in zip(asked, words, strict=True):
+        unknown = [word for word in its_words if word not in known]
+        unknown_words.append(bool(unknown) and len(unknown) >= len(its_words) / 2)
+        ours = script_of(query.question)
+        theirs = {script_of(corpus[doc_id]) for doc_id in query.relevant if doc_id in corpus}
+        other_language.append(bool(ours and theirs) and ours not in theirs)
+    return {"unknown words": unknown_words, "other language": other_language}
+
+
+def _known(words: Iterable[str], texts: Iterable[str]) -> set[str]:
+    """Return which of the words occur in the texts; a word that the texts repeat is read once."""
+    vocabulary = " ".join(dict.fromkeys(normalised("\n".join(texts)).split()))
+    return {word for word in words if word in vocabulary and occurs(word, vocabulary)}
+
+
+def _came_instead(query: _Asked) -> str:
+    before = query.hits[: query.rank - 1] if query.rank else query.hits
+    return "; ".join(f"{hit['doc_id']} {one_line(hit, 'title')}".strip() for hit in before[:3])
+
+
+def _has_copies(hits: Sequence[Hit]) -> bool:
+    contents = [field_text(hit, "content") for hit in hits]
+    texts = [equal_text_key(content) for content in contents if content.strip()]
     return len(set(texts)) < len(texts)
 
 
-def _is_close(hits: Sequence[Mapping[str, Any]], rank: int) -> bool:
-    top, first = hits[0].get("score"), hits[rank - 1].get("score")
+def _is_close(query: _Asked) -> bool:
+    top, first = query.hits[0].get("score"), query.hits[query.rank - 1].get("score")
     return top is not None and first is not None and abs(first - top) <= 0.05 * abs(top) + _ROUNDING
 
 
 def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
-    """Count what the queries of `failures` have in common, beside how common it is among all queries.
+    """Count what the queries of `failures` have in common, beside how common it is among all.
 
     Returns:
-        A row a trait, the largest excess first: ``queries`` (how many of the failed or late have it),
-        ``share`` of them, ``share_of_all`` evaluated queries, and up to three ``examples``.
+        A row a trait, the largest excess first: ``queries`` (how many of the failed or late have
+        it), ``share`` of them, ``share_of_all`` evaluated queries, and up to three ``examples``.
 
     Raises:
+        TypeError: it is no table.
         ValueError: the table does not come from `failures`, or lost its ``attrs`` on the way.
     """
+    if not isinstance(failed, pd.DataFrame):
+        raise wrong_type("failed", "the table that failures(...) returns", failed)
     if "share_of_all" not in failed.attrs:
         raise ValueError(
             "This table has no attrs of the kit: pass what failures returned, unchanged."
         )
+
     rows = {}
     for trait, share_of_all in failed.attrs["share_of_all"].items():
         having = failed.index[failed[trait].astype(bool)] if trait in failed else failed.index[:0]
         share = len(having) / len(failed) if len(failed) else 0.0
         rows[trait] = (len(having), share, share_of_all, ", ".join(map(str, having[:3])))
-    table = pd.DataFrame.from_dict(
-        rows, orient="index", columns=["queries", "share", "share_of_all", "examples"]
-    )
+    columns = ["queries", "share", "share_of_all", "examples"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("trait")
     excess = (table["share"] - table["share_of_all"]).sort_values(ascending=False, kind="stable")
-    return table.loc[excess.index].rename_axis("trait")
+    return table.loc[excess.index]
+
+
+# ---------------------------------------------------------------- when to refuse
+
+
+def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
+    """Show what a threshold on the best score does: answer only where the first hit is near enough.
+
+    Args:
+        all_qa: answerable queries have a relevant document, unanswerable ones have none; both are
+            needed.
+        results: hits with scores, whose direction is known (`search_all`) or told by their order.
+
+    Returns:
+        A row a threshold, from answering nothing to answering everything: ``threshold`` (the worst
+        best score that is still answered), ``unanswerable_answered`` and ``answerable_refused``
+        (shares, lower is better). ``.attrs["lower_is_better"]`` says on which side of the threshold
+        a question is answered.
+
+    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": ["A"]},
+    ...           {"query_id": "q2", "relevant_doc_ids": []}]
+    >>> results = {"q1": [{"doc_id": "A", "score": 0.2}, {"doc_id": "B", "score": 0.8}],
+    ...            "q2": [{"doc_id": "B", "score": 0.6}]}
+    >>> abstention_curve(all_qa, results)
+       threshold  unanswerable_answered  answerable_refused
+    0        NaN                    0.0                 1.0
+    1        0.2                    0.0                 0.0
+    2        0.6                    1.0                 0.0
+
+    Raises:
+        ValueError: one kind is missing, a first hit has no score, or the direction of the scores
+            cannot be told.
+    """
+    judged, rankings = read_judgements(all_qa), as_rankings(results)
+    answerable = judged.n_relevant > 0
+    if answerable.all() or not answerable.any():
+        raise ValueError(
+            "Both kinds are needed: queries with relevant documents, and queries without."
+        )
+    best = np.array([
+        _best_score(rankings.get(query_id, []), query_id) for query_id in judged.query_ids
+    ])  # fmt: skip
+    lower = direction(rankings)
+    if lower is None:
+        raise ValueError(
+            "The scores do not tell whether lower is better: give results of search_all, or two "
+            "hits a query and more."
+        )
+
+    # Each best score is a limit: which share of either kind lies on its near side?
+    distances = best if lower else -best
+    limits = np.unique(distances)
+    answered = [
+        np.searchsorted(np.sort(distances[kind]), limits, side="right") / kind.sum()
+        for kind in (answerable, ~answerable)
+    ]
+    curve = pd.DataFrame({
+        "threshold": [np.nan, *(limits if lower else -limits)],
+        "unanswerable_answered": [0.0, *answered[1]],
+        "answerable_refused": [1.0, *(1 - answered[0])],
+    })  # fmt: skip
+    n_answerable = int(answerable.sum())
+    curve.attrs = {"lower_is_better": lower, "answerable": n_answerable, "n": len(answerable)}
+    return curve
+
+
+def _best_score(hits: Sequence[Hit], query_id: Any) -> float:
+    if not hits or hits[0].get("score") is None:
+        raise ValueError(
+            f"{query_id} has no hit with a score: a threshold needs the score of every query's "
+            "first hit. Search with search_all(...)."
+        )
+    return float(hits[0]["score"])
+
+
+def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Series:
+    """Return the row of `abstention_curve` that refuses least, at most this share answered in vain.
+
+    Args:
+        curve: from `abstention_curve`.
+        unanswerable_answered: the largest share that is put up with, 0..1.
+
+    >>> curve = pd.DataFrame({"threshold": [float("nan"), 0.4, 0.9],
+    ...                       "unanswerable_answered": [0, 0.1, 1],
+    ...                       "answerable_refused": [1, 0.3, 0]})
+    >>> float(threshold_for(curve, 0.2)["threshold"])
+    0.4
+
+    Raises:
+        TypeError: curve is no such table: swapped?
+        ValueError: the share is not within 0..1, or the curve has no row for it.
+    """
+    share, columns = unanswerable_answered, {"unanswerable_answered", "answerable_refused"}
+    if not isinstance(curve, pd.DataFrame) or not columns <= set(curve):
+        raise wrong_type("curve", "what abstention_curve(...) returns, as first argument", curve)
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+        raise ValueError(f"unanswerable_answered is a share between 0 and 1, found {share!r}.")
+
+    allowed = curve[curve["unanswerable_answered"] <= share]
+    if allowed.empty:
+        raise ValueError(f"The curve has no row up to {share}. Pass abstention_curve(...) whole.")
+    return allowed.iloc[int(allowed["answerable_refused"].to_numpy().argmin())]

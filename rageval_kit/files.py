@@ -1,24 +1,328 @@
-"""Read text files as people bring them, and say in words what is wrong with them."""
+"""Read and write files as people bring them, and say in words what is wrong with them.
 
+JSON lines; runs (TREC) and relevance judgements (TREC and BEIR); each packed (.gz) or not. A line
+of a run is ``query_id Q0 doc_id rank score name``. A judgement is ``query_id 0 doc_id grade``
+(TREC) or ``query-id corpus-id score`` parted by tabs, often under a header (BEIR). Ids are read as
+texts and kept as they are written: 09081824 and 830e2936 are ids, not numbers.
+"""
+
+import csv
 import gzip
+import io
 import json
+import os
+import re
+import warnings
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from rageval_kit.judgements import AllQA, read_judgements
+from rageval_kit.messages import name_some, warn_user, wrong_type
+from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score_steps
+
+_RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
+_TREC_QRELS = ("query_id", "0", "doc_id", "relevance")
+_BEIR_QRELS = ("query_id", "doc_id", "relevance")
+_KINDS = {3: "BEIR judgements: load_qrels", 4: "TREC judgements: load_qrels", 6: "a run: load_run"}
+
+# The header of judgements, with or without the column of zeros. In another order it is none, and
+# its last word is then refused as a grade.
+_HEADER = re.compile(
+    r"(query|qid|topic)[\w-]*\s+(\w+\s+)?(corpus|doc)[\w-]*\s+(score|rel|label|grade)\w*", re.I
+)
 _LFS_POINTER = b"version https://git-lfs"
+
+
+# ---------------------------------------------------------------- runs and judgements
+
+
+def load_run(path: str | Path) -> pd.DataFrame:
+    """Read a TREC run.
+
+    Returns:
+        ``query_id, doc_id, score``, a row a hit, in the order of the file; the run's name is in
+        ``.attrs["name"]``. As in trec_eval the score decides the order (falling; equal scores by
+        doc_id descending) and the rank that the file gives is not used.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file cannot be read as a run; the message names file and line.
+    """
+    table = _read_table(path, read_text(path), _RUN, r"\s+")
+    swapped = ~table["rank"].str.fullmatch(r"-?\d+")
+    if swapped.any():
+        line = _first(swapped)
+        raise ValueError(
+            f"{path}, line {line}: the rank {table.loc[line, 'rank']!r} is not a whole number. "
+            f"Are rank and score swapped? The order is: {' '.join(_RUN)}."
+        )
+
+    run = table[["query_id", "doc_id"]].assign(score=_numbers(path, table, "score", _RUN))
+    run.attrs = {"name": table["name"].iloc[0]}
+    return run.reset_index(drop=True)
+
+
+def load_qrels(path: str | Path) -> pd.DataFrame:
+    """Read relevance judgements in TREC's or BEIR's form, with or without a header.
+
+    Returns:
+        ``query_id, doc_id, relevance``, a row a judgement; usable as all_qa in every metric
+        function. Grades of 0 and less are judged and not relevant; the same line twice counts once.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file cannot be read as judgements; the message names file and line.
+    """
+    text = read_text(path)
+    lines = [line.strip("\r\n") for line in text.split("\n") if line.strip()]
+
+    # Tabs part the fields if they do so in every line, since ids may hold spaces then; but four
+    # fields of which the second is 0 are TREC's, whatever parts them.
+    fields = [line.split() for line in lines]
+    is_trec = all(len(parts) == 4 and parts[1] in ("0", "Q0") for parts in fields)
+    by_tabs = not is_trec and {line.count("\t") for line in lines} in ({2}, {3})
+    n_fields = len(lines[0].strip().split("\t")) if by_tabs else len(fields[0])
+    names = _BEIR_QRELS if n_fields == 3 else _TREC_QRELS
+
+    table = _read_table(path, text, names, "\t" if by_tabs else r"\s+")
+    if _HEADER.fullmatch(lines[0].strip()):
+        table = table.iloc[1:]
+    if table.empty:
+        raise ValueError(f"{path} holds no judgement, only a header. Add lines below it.")
+
+    # One judgement a query and document.
+    table = table.assign(relevance=_numbers(path, table, "relevance", names))
+    table = table[["query_id", "doc_id", "relevance"]].drop_duplicates()
+    again = table.duplicated(["query_id", "doc_id"])
+    if again.any():
+        line = _first(again)
+        query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
+        raise ValueError(
+            f"{path}, line {line}: {query_id} -> {doc_id} has another grade above. Keep one."
+        )
+    return table.reset_index(drop=True)
+
+
+def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") -> None:
+    """Write results as a TREC run that other tools rank in the same order.
+
+    Distances are written with a minus sign, since tools expect a higher score to be better. Equal
+    scores are stepped down in the last digit of a float32, since tools order ties by doc_id.
+    Results without scores get ``k, k - 1, ...``.
+
+    Args:
+        results: ``{query_id: [hit, ...]}`` or a DataFrame, see `relevance_matrix`.
+        path: the file; packed if it ends in .gz. It is written whole or not at all.
+        name: the run's name, without white space.
+
+    Raises:
+        ValueError: an id or the name holds white space, which the form cannot hold; or scores rise
+            in one ranking and fall in another.
+    """
+    rankings = as_rankings(results)
+    lower_is_better = direction(rankings)
+    steps = [step for ranking in rankings.values() for step in score_steps(ranking)]
+    if lower_is_better is None and any(steps):
+        raise ValueError(
+            "The scores rise in one place and fall in another: which are the better ones? "
+            "Order all rankings alike, or leave the scores out."
+        )
+
+    docs = [hit["doc_id"] for ranking in rankings.values() for hit in ranking]
+    _refuse_unwritable([name, *rankings, *docs], r"\s")
+    lines = []
+    for query_id, ranking in rankings.items():
+        scores = _falling_scores(ranking, lower_is_better)
+        for rank, (hit, score) in enumerate(zip(ranking, scores, strict=True), start=1):
+            lines.append(f"{query_id} Q0 {hit['doc_id']} {rank} {score!r} {name}\n")
+    _write(path, lines)
+
+
+def save_qrels(all_qa: AllQA, path: str | Path) -> None:
+    """Write the judgements of all_qa, in BEIR's form to a .tsv (or .tsv.gz), else in TREC's.
+
+    A query without a judgement has no line in such a file, and is named in a warning.
+
+    Raises:
+        ValueError: an id holds white space (BEIR: a tab), or a grade is not a whole number.
+    """
+    judged = read_judgements(all_qa)
+    broken = judged.grades[judged.grades != np.floor(judged.grades)]
+    if len(broken):
+        raise ValueError(
+            f"Grades in a file are whole numbers, found {broken[0]:g}. Scale them first, for "
+            "example x 10."
+        )
+    without = judged.query_ids[~np.isin(np.arange(len(judged.query_ids)), judged.rows)].tolist()
+    if without:
+        warn_user(f"not written, since nothing is judged for them: {name_some(without)}.")
+
+    queries = judged.query_ids.to_numpy()[judged.rows]
+    is_beir = as_path(path).name.removesuffix(".gz").endswith(".tsv")
+    _refuse_unwritable([*queries, *judged.docs], r"^\s|\s$" if is_beir else r"\s")
+    form = "{}\t{}\t{:.0f}\n" if is_beir else "{} 0 {} {:.0f}\n"
+    header = ["query-id\tcorpus-id\tscore\n"] if is_beir else []
+    _write(path, header + list(map(form.format, queries, judged.docs, judged.grades)))
+
+
+# ---------------------------------------------------------------- lines of fields
+
+
+def _read_table(path: str | Path, text: str, names: Sequence[str], separator: str) -> pd.DataFrame:
+    """Read fields as texts; the index counts the lines of the file from 1."""
+    try:
+        with warnings.catch_warnings():
+            # pandas' word for fields that it would drop
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                io.StringIO(text), sep=separator, header=None, names=list(names), index_col=False,
+                dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, skip_blank_lines=False,
+            )  # fmt: skip
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        where = re.search(r"in line (\d+), saw (\d+)", str(error))
+        line, found = where.groups() if where else ("1", "more")
+        raise _wrong_count(path, text, names, line, found) from None
+
+    # Blank lines are none; a line with a field too few has an empty one.
+    table.index += 1
+    empty = table.isna() | (table == "")
+    table = table[~empty.all(axis=1)]
+    short = empty.loc[table.index].any(axis=1)
+    if short.any():
+        first = _first(short)
+        raise _wrong_count(path, text, names, first, (~empty.loc[first]).sum())
+
+    # TREC's second field, which says nothing, in the place of the doc_id.
+    no_docs, is_filler = (
+        column.isin(["0", "Q0"]).all() for column in (table["doc_id"], table.iloc[:, 1])
+    )
+    if len(table) > 1 and no_docs and not is_filler:
+        raise ValueError(
+            f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. "
+            f"The order is: {' '.join(names)}."
+        )
+    return table.apply(lambda column: column.str.strip())
+
+
+def _wrong_count(
+    path: str | Path, text: str, names: Sequence[str], line: Any, found: Any
+) -> ValueError:
+    n_fields = len(next(line for line in text.split("\n") if line.strip()).split())
+    other = _KINDS.get(n_fields) if n_fields != len(names) else None
+    return ValueError(
+        f"{path}, line {line}: {len(names)} fields were wanted: {' '.join(names)}; found {found}."
+        + (f" It looks like {other}." if other else "")
+    )
+
+
+def _first(broken: pd.Series) -> int:
+    return int(broken.index[broken.to_numpy()][0])
+
+
+def _numbers(path: str | Path, table: pd.DataFrame, column: str, names: Sequence[str]) -> pd.Series:
+    numbers = pd.to_numeric(table[column], errors="coerce").astype(float)
+    # A score may be infinite, and ranks first or last; a grade may not.
+    broken = numbers.isna() if column == "score" else numbers.isna() | np.isinf(numbers)
+    if broken.any():
+        line = _first(broken)
+        raise ValueError(
+            f"{path}, line {line}: the {column} {table.loc[line, column]!r} is not a number. "
+            f"The order is: {' '.join(names)}."
+        )
+    return numbers
+
+
+def _falling_scores(ranking: Sequence[Hit], lower_is_better: bool | None) -> list[float]:
+    """Return scores that fall from each hit to the next, so far as a float32 tells them apart."""
+    if any(hit.get("score") is None for hit in ranking):
+        return [float(len(ranking) - position) for position in range(len(ranking))]
+    scores = [-float(hit["score"]) if lower_is_better else float(hit["score"]) for hit in ranking]
+    with np.errstate(over="ignore"):  # what is too large for a float32 is infinite
+        for position in range(1, len(scores)):
+            below = float(np.nextafter(np.float32(scores[position - 1]), np.float32(-np.inf)))
+            scores[position] = min(scores[position], below)
+    return scores
+
+
+def _refuse_unwritable(ids: Sequence[Any], white_space: str) -> None:
+    """Refuse what would be read back as something else, such as an id that ends in a blank."""
+    unwritable = re.compile(rf"{white_space}|[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]|^$")
+    broken = next((value for value in ids if unwritable.search(str(value))), None)
+    if broken is not None:
+        raise ValueError(
+            f"{broken!r} holds white space or a character that is not seen, or is empty, which "
+            "this form of file cannot hold. Give it another name."
+        )
+
+
+def _write(path: str | Path, lines: Sequence[str]) -> None:
+    data = "".join(lines).encode("utf-8")
+    # mtime=0: the same results give the same file.
+    write_whole(path, gzip.compress(data, mtime=0) if as_path(path).suffix == ".gz" else data)
+
+
+# ---------------------------------------------------------------- any file
+
+
+def as_path(path: str | Path, name: str = "path") -> Path:
+    """Return the path that was given as a text or a Path.
+
+    Raises:
+        TypeError: it is something else.
+        ValueError: it is empty, or holds a NUL character.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise wrong_type(name, "a path such as 'data/lecture/ko'", path)
+    if not str(path) or "\0" in str(path):
+        raise ValueError(f"{name} {str(path)!r} is empty or holds a NUL character. Give a path.")
+    return Path(path)
+
+
+def write_whole(path: str | Path, data: bytes) -> None:
+    """Write a file whole or not at all: beside its place first, and then into it.
+
+    Raises:
+        OSError: it cannot be written; a file that stood there before is unchanged.
+    """
+    path = as_path(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise IsADirectoryError(f"{path} is a folder or a device. Give the path of a file.")
+
+    beside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        raise type(error)(f"{path} cannot be written: {error.strerror}.") from None
+    finally:
+        if os.path.exists(beside):
+            os.remove(beside)
+
+
+def not_found(path: Path) -> FileNotFoundError:
+    """Return the error for a path that leads nowhere; a relative one is read from somewhere."""
+    here = "" if path.is_absolute() else f" It was looked for in {Path.cwd()}."
+    return FileNotFoundError(f"{path} not found.{here}")
 
 
 def read_text(path: str | Path) -> str:
     """Return the text of a UTF-8 file, with or without BOM, packed (.gz) or not.
 
     Raises:
-        FileNotFoundError: it is not there.
+        OSError: there is no such file, or it cannot be read.
         ValueError: it is not UTF-8, empty, not gzip though called so, or a Git LFS pointer.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is not there.")
+    path = as_path(path)
+    if not os.path.exists(path):
+        raise not_found(path)
     try:
         data = path.read_bytes()
         if path.suffix == ".gz" and not data.startswith(_LFS_POINTER):
@@ -33,6 +337,11 @@ def read_text(path: str | Path) -> str:
         raise ValueError(
             f"{path} is not a whole gzip file ({error}). Pack it again, or name it without .gz."
         ) from None
+    except OSError as error:
+        raise type(error)(
+            f"{path} cannot be read: {error.strerror}. Give the path of a file."
+        ) from None
+
     if data.startswith(_LFS_POINTER):
         raise ValueError(
             f"{path} is a Git LFS pointer, not the data. Fetch the data with: git lfs pull"
@@ -46,7 +355,7 @@ def read_jsonl(path: str | Path) -> list[tuple[int, dict[str, Any]]]:
     """Return (line number, object) for each line of a JSON lines file.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_text`, and for a line that is not a JSON object.
+        OSError, ValueError: as `read_text`, and for a line that is not a JSON object.
     """
     records = []
     # split("\n"), not splitlines(): a text may hold U+2028, which JSON leaves unescaped.
@@ -55,9 +364,10 @@ def read_jsonl(path: str | Path) -> list[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # a number or a nesting may be too long, too
             raise ValueError(
-                f"{path}, line {line}: not JSON ({error.msg}). One JSON object a line is wanted."
+                f"{path}, line {line}: not JSON ({getattr(error, 'msg', error)}). "
+                "One JSON object a line is wanted."
             ) from None
         if not isinstance(record, dict):
             raise ValueError(

@@ -23,7 +23,20 @@ class Finding:
     cure: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.cure}{'' if self.cure.endswith('?') else '.'}"
+        end = "" if self.cure.endswith("?") else "."
+        return _printable(f"{self.where}: {self.what}. {self.cure}{end}")
+
+
+def _printable(text: str) -> str:
+    r"""Return the text with escapes for what could feign a line of the report, or break a terminal.
+
+    >>> print(_printable("q1" + chr(10) + "[OK]"))
+    q1\n[OK]
+    """
+    if text.isprintable():
+        return text
+    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(escaped)
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,16 +1,15 @@
 """Does an answer stand on its sources? A screen by words: cheap, and blind to paraphrase."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from rageval_kit.documents import refuse_repeated_columns, text_of
+from rageval_kit.answers import Answers, answer_rows
+from rageval_kit.documents import text_of
 from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
 from rageval_kit.messages import name_some, warn_user, wrong_type
 from rageval_kit.rankings import ResultsLike, as_rankings
-
-Answers: TypeAlias = pd.DataFrame | Mapping[Any, str]
 
 _BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not grounded"))
 
@@ -137,38 +136,3 @@ def _sources(
             "give the results it was made from."
         )
     return [text_of(hit) for hit in sources]
-
-
-def answer_rows(answers: Answers) -> list[tuple[Any, str, list[str] | None]]:
-    """Return (query_id, answer, doc_ids seen or None) of each answer, in either of its forms."""
-    if isinstance(answers, pd.DataFrame):
-        rows = _table_rows(answers)
-    elif isinstance(answers, Mapping):
-        rows = [(query_id, answer, None) for query_id, answer in answers.items()]
-    else:
-        raise wrong_type("answers", "a DataFrame or {query_id: text}", answers)
-
-    for query_id, answer, seen in rows:
-        if not isinstance(answer, str):
-            raise TypeError(
-                f"{query_id}: the answer must be a text, found {str(answer)[:60]}. "
-                'Write "" for an empty answer.'
-            )
-        if seen is not None and not isinstance(seen, (list, tuple)):
-            raise TypeError(f"{query_id}: doc_ids must be a list, found {str(seen)[:60]!r}.")
-    return rows
-
-
-def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
-    refuse_repeated_columns(answers, "answers")
-    if "answer" not in answers:
-        raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
-    if "query_id" in answers:
-        answers = answers.set_index("query_id")
-    if not answers.index.is_unique:
-        twice = answers.index[answers.index.duplicated()].unique().tolist()
-        raise ValueError(
-            f"answers: a query_id appears twice: {name_some(twice)}. Keep one of each."
-        )
-    seen = answers["doc_ids"] if "doc_ids" in answers else [None] * len(answers)
-    return list(zip(answers.index, answers["answer"], seen, strict=True))

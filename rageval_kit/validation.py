@@ -1,18 +1,20 @@
 """Validate documents and all_qa against each other before anything is measured."""
 
+import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
 import pandas as pd
 
-from rageval_kit.documents import Docs, as_records
+from rageval_kit.documents import Docs, Record, as_records
 from rageval_kit.findings import Finding, Report
-from rageval_kit.judgements import AllQA, relevant_grades
-from rageval_kit.messages import count, name_some, plural
+from rageval_kit.judgements import AllQA, JudgementError, as_queries, is_relevant, relevant_grades
+from rageval_kit.language import equal_text_key
+from rageval_kit.messages import count, name_some, plural, wrong_type
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
@@ -27,10 +29,10 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
     repeated questions, queries without a relevant document, a question that is a document's text.
 
     >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
-    >>> all_qa = [{"query_id": "q03", "question": "What comes first?", "relevant_doc_ids": ["doc_999"]}]
+    >>> all_qa = [{"query_id": "q03", "question": "What is first?", "relevant_doc_ids": ["doc_9"]}]
     >>> report = validate_dataset(docs, all_qa)
     [FAIL] 1 document, 1 query: 1 error, 0 warnings
-      error: q03 -> doc_999: this relevant_doc_id is in no document. Correct the id, or add the document to the corpus.
+      error: q03 -> doc_9: this relevant_doc_id is in no document. Correct the id, or add ...
     >>> len(report)
     1
 
@@ -46,225 +48,155 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
     """Return the report of `validate_dataset` without printing it."""
     documents, queries = as_records(docs, "docs"), as_records(all_qa, "all_qa")
     if documents and "query_id" in documents[0] and "doc_id" not in documents[0]:
-        raise TypeError(
-            "The first argument looks like queries. Write validate_dataset(docs, all_qa)."
-        )
-    is_qrels_table = isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa
-    query_fields = (
-        ("query_id", "relevant_doc_ids")
-        if is_qrels_table
-        else ("query_id", "question", "relevant_doc_ids")
-    )
-    findings = [
-        *_fields(documents, "document", "doc_id", ("doc_id", "title", "content")),
+        raise wrong_type("docs", "a list of documents", documents)
+    if queries and "query_id" not in queries[0] and "content" in queries[0]:
+        raise wrong_type("all_qa", "a list of queries", queries)
+
+    findings = [*_empty(documents, "document"), *_empty(queries, "query")]
+    asked = ["question"]
+    if isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa and "relevant_doc_ids" not in all_qa:
+        queries, problems = _of_table(all_qa)
+        findings += problems
+        asked = []
+
+    findings += [
+        *_missing(documents, "document", ["doc_id", "title", "content"]),
+        *_missing(queries, "query", ["query_id", *asked, "relevant_doc_ids"]),
         *_ids(documents, "document", "doc_id"),
-        *_fields(queries, "query", "query_id", query_fields),
         *_ids(queries, "query", "query_id"),
+        *_contents(documents, "document", "doc_id", ["title", "content"]),
+        *_contents(queries, "query", "query_id", ["question"]),
+        *_untitled(documents),
         *_judgements(documents, queries),
         *_texts(documents, queries),
-        *(
-            _repeated_judgements(all_qa)
-            if isinstance(all_qa, pd.DataFrame) and is_qrels_table
-            else ()
-        ),
     ]
     return Report(findings, f"{count(len(documents), 'document')}, {count(len(queries), 'query')}")
 
 
-def _fields(
-    records: list[Mapping[str, Any]], name: str, id_field: str, wanted: Sequence[str]
-) -> Iterator[Finding]:
+def _empty(records: Sequence[Record], name: str) -> Iterator[Finding]:
     if not records:
-        yield Finding(
-            "error",
-            "empty",
-            f"all {plural(name)}",
-            f"there is no {name}",
-            f"Load at least one {name}",
+        what, cure = f"there is no {name}", f"Load at least one {name}"
+        yield Finding("error", "empty", f"all {plural(name)}", what, cure)
+
+
+def _of_table(qrels: pd.DataFrame) -> tuple[list[Record], list[Finding]]:
+    """Return the queries of a table with a row a judgement, which can be read as a whole or not."""
+    try:
+        queries = as_queries(qrels)
+    except (KeyError, TypeError, ValueError) as error:
+        what, cure = str(error.args[0]).rstrip("."), "Then validate again"
+        return [], [Finding("error", "table", "table of judgements", what, cure)]
+
+    again = qrels[qrels.duplicated(["query_id", "doc_id"])].drop_duplicates(["query_id", "doc_id"])
+    what = "this document is judged twice for this query"
+    return queries, [
+        Finding(
+            "error", "repeated judgement", f"{query_id} -> {doc_id}", what, "Keep one judgement"
         )
-    untitled = 0
-    for position, record in enumerate(records, start=1):
-        where = f"{name} {position} ({id_field} {record.get(id_field)!r})"
-        for field in wanted:
+        for query_id, doc_id in zip(again["query_id"], again["doc_id"], strict=True)
+    ]
+
+
+# ---------------------------------------------------------------- fields and ids
+
+
+def _missing(records: Sequence[Record], name: str, wanted: Sequence[str]) -> Iterator[Finding]:
+    """Find fields that are missing; the first of the wanted is the id."""
+    for field in wanted:
+        lacking = [place for place, record in enumerate(records, 1) if field not in record]
+        if len(lacking) == len(records) > 1:
+            what = f"the field {field} is missing in every one ({_found(records[0])})"
+            cure = f"Add {field}, or rename what holds it"
+            yield Finding("error", "field", f"all {plural(name)}", what, cure)
+            continue
+        for place in lacking:
+            record = records[place - 1]
+            where = _where(record, name, wanted[0], place)
+            what = f"the field {field} is missing ({_found(record)})"
+            yield Finding("error", "field", where, what, f"Add {field}")
+
+
+def _contents(
+    records: Sequence[Record], name: str, id_field: str, fields: Sequence[str]
+) -> Iterator[Finding]:
+    """Find fields that hold no text, or a broken one; a title may be empty."""
+    for place, record in enumerate(records, 1):
+        for field in fields:
             value = record.get(field)
             if field not in record:
-                found = ", ".join(map(str, record))
-                yield Finding(
-                    "error",
-                    "field",
-                    where,
-                    f"the field {field} is missing (found {found})",
-                    f"Add {field}",
-                )
-            elif field == "title" and isinstance(value, str) and value == "":
-                untitled += 1
-            elif field not in (id_field, "relevant_doc_ids") and not (
-                isinstance(value, str) and value.strip()
-            ):
-                what = f"{field} must be a text that is not empty, found {value!r}"
-                yield Finding(
-                    "error", "field", where, what, f"Give it a {field}, or take the {name} out"
-                )
-    if untitled:
-        what = f"{untitled:,} of {len(records):,} documents have an empty title"
-        yield Finding(
-            "warning", "title", "corpus", what, "Nothing to do if the collection has no titles"
-        )
+                continue
+            if not isinstance(value, str) or not (value.strip() or field == "title"):
+                what = f"{field} must be a text that is not empty, found {_short(value)}"
+                cure = f"Give it a {field}, or take the {name} out"
+            elif half := _HALF.search(value):
+                what = f"{field} holds half a character, {half[0]!r}"
+                cure = "Read the file again as UTF-8, or take the half out: no model can read it"
+            else:
+                continue
+            yield Finding("error", "field", _where(record, name, id_field, place), what, cure)
 
 
-def _ids(records: list[Mapping[str, Any]], name: str, id_field: str) -> Iterator[Finding]:
+def _untitled(documents: Sequence[Record]) -> Iterator[Finding]:
+    titles = [doc.get("title") for doc in documents]
+    n = sum(isinstance(title, str) and not title.strip() for title in titles)
+    if n:
+        what = f"{n:,} of {len(documents):,} documents have an empty title"
+        cure = "Nothing to do if the collection has no titles"
+        yield Finding("warning", "title", "corpus", what, cure)
+
+
+_HALF = re.compile("[\ud800-\udfff]")  # of a character beyond U+FFFF, such as an emoji
+
+
+def _where(record: Record, name: str, id_field: str, place: int) -> str:
+    return f"{name} {place} ({id_field} {_short(record.get(id_field))})"
+
+
+def _found(record: Record) -> str:
+    return f"found {', '.join(map(str, record)) or 'nothing'}"
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:80]
+
+
+def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Finding]:
+    """Find ids that are no texts, that appear twice, and that look like another."""
     positions: dict[tuple[type, Any], list[int]] = defaultdict(list)
     for position, record in enumerate(records, start=1):
         if id_field not in record:
             continue
         value = record[id_field]
         if not isinstance(value, str) or not value.strip():
-            what = f"{id_field} must be a text that is not empty, found {type(value).__name__} {value!r}"
-            yield Finding(
-                "error", "id type", f"{name} {position}", what, f'Make it a text: "{value}"'
-            )
-        if (
-            isinstance(value, (str, Real)) and value == value
-        ):  # NaN has no key: it is unequal to itself
+            found = f"{type(value).__name__} {_short(value)}"
+            what = f"{id_field} must be a text that is not empty, found {found}"
+            yield Finding("error", "id type", f"{name} {position}", what, _as_text(value))
+        if isinstance(value, (str, Real)) and value == value:  # NaN is unequal to itself
             positions[type(value), value].append(position)
+
     for (_, value), where in positions.items():
         if len(where) > 1:
-            what = f"{id_field} {value!r} stands {len(where)} times"
+            what = f"{id_field} {value!r} appears {len(where)} times"
             cure = f"Give every {name} an id of its own, or remove the repeats"
             yield Finding("error", "repeated id", f"{plural(name)} {name_some(where)}", what, cure)
+
     alike: dict[str, list[Any]] = defaultdict(list)
     for _, value in positions:
         alike[_canonical(value)].append(value)
     for values in alike.values():
         if len(values) > 1:
             what = f"{' and '.join(map(repr, values))} differ only by {_difference(*values[:2])}"
-            yield Finding(
-                "error", "confusable ids", f"{id_field}s", what, "Write an id in one way everywhere"
-            )
+            cure = "Write an id in one way everywhere"
+            yield Finding("error", "confusable ids", f"{id_field}s", what, cure)
 
 
-def _judgements(
-    documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]
-) -> Iterator[Finding]:
-    known = [doc["doc_id"] for doc in documents if isinstance(doc.get("doc_id"), (str, Real))]
-    known_set = {(type(doc_id), doc_id) for doc_id in known}
-    canonical = {_canonical(doc_id): doc_id for doc_id in known}
-    texts = sorted({doc_id for doc_id in known if isinstance(doc_id, str)})
-    comparisons = 0
-    for qa in queries:
-        if "relevant_doc_ids" not in qa:
-            continue
-        query_id = qa.get("query_id")
-        try:
-            grades = relevant_grades(qa)
-        except (TypeError, ValueError) as error:
-            where, _, what = str(error).partition(": ")
-            what, _, cure = what.partition(". ")
-            yield Finding(
-                "error", "judgement", where, what, cure.rstrip(".") or "Give a list of doc_ids"
-            )
-            continue
-        if not any(grade > 0 for grade in grades.values()):
-            what = (
-                "this query has no relevant document; metrics leave it out and count it as excluded"
-            )
-            yield Finding(
-                "warning",
-                "no relevant",
-                f"{query_id}",
-                what,
-                "Judge it, or keep it as unanswerable on purpose",
-            )
-        if len(grades) < len(qa["relevant_doc_ids"]):
-            what = "a document is listed twice in relevant_doc_ids; it counts once"
-            yield Finding("warning", "repeated judgement", f"{query_id}", what, "Remove the repeat")
-        for doc_id in grades:
-            if (type(doc_id), doc_id) in known_set and isinstance(doc_id, str):
-                continue
-            where, cure = (
-                f"{query_id} -> {doc_id}",
-                "Correct the id, or add the document to the corpus",
-            )
-            twin = canonical.get(_canonical(doc_id))
-            if twin is not None and (type(twin), twin) != (type(doc_id), doc_id):
-                what = f"{doc_id!r} differs from the corpus's {twin!r} only by {_difference(doc_id, twin)}"
-                cure = "Write the id as text and in the same way on both sides"
-                yield Finding("error", "confusable ids", where, what, cure)
-                continue
-            if not isinstance(doc_id, str):
-                what = f"a relevant_doc_id must be a text, found {type(doc_id).__name__} {doc_id!r}"
-                yield Finding("error", "id type", where, what, f'Make it a text: "{doc_id}"')
-                continue
-            comparisons += len(texts)
-            near = (
-                get_close_matches(doc_id, texts, cutoff=0.8)
-                if comparisons <= _MOST_COMPARISONS
-                else []
-            )
-            what = "this relevant_doc_id is in no document" + (
-                f"; near it: {', '.join(near)}" if near else ""
-            )
-            yield Finding("error", "not in corpus", where, what, cure)
-
-
-def _repeated_judgements(qrels: pd.DataFrame) -> Iterator[Finding]:
-    repeated = qrels[qrels.duplicated(["query_id", "doc_id"])]
-    for query_id, doc_id in dict.fromkeys(
-        zip(repeated["query_id"], repeated["doc_id"], strict=True)
-    ):
-        what = "this document is judged twice for this query"
-        yield Finding(
-            "error", "repeated judgement", f"{query_id} -> {doc_id}", what, "Keep one judgement"
-        )
-
-
-def _texts(
-    documents: list[Mapping[str, Any]], queries: list[Mapping[str, Any]]
-) -> Iterator[Finding]:
-    same_text = _groups((doc.get("content"), doc.get("doc_id")) for doc in documents)
-    for text, doc_ids in same_text.items():
-        if len(doc_ids) > 1:
-            what = f"{len(doc_ids)} documents have the same content ({text[:30]!r}...)"
-            yield Finding(
-                "warning",
-                "equal texts",
-                name_some(doc_ids),
-                what,
-                "Keep one: copies inflate some scores and crowd out others",
-            )
-    for question, query_ids in _groups(
-        (qa.get("question"), qa.get("query_id")) for qa in queries
-    ).items():
-        if len(query_ids) > 1:
-            what = f"the question {question[:40]!r} is asked {len(query_ids)} times"
-            yield Finding(
-                "warning",
-                "repeated question",
-                name_some(query_ids),
-                what,
-                "Keep one: a repeated query weighs double in every mean",
-            )
-        if question in same_text:
-            what = f"the question is literally the text of {name_some(same_text[question])}"
-            yield Finding(
-                "warning",
-                "question is a document",
-                name_some(query_ids),
-                what,
-                "Ask as a user would: a copied text is found too easily",
-            )
-
-
-def _groups(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[Any]]:
-    groups: dict[str, list[Any]] = defaultdict(list)
-    for text, member in pairs:
-        if isinstance(text, str) and text.strip():
-            groups[" ".join(text.split())].append(member)
-    return groups
+def _as_text(value: Any) -> str:
+    is_number = isinstance(value, Real) and value == value
+    return f'Make it a text: "{str(value)[:60]}"' if is_number else "Give it an id"
 
 
 def _canonical(value: Any) -> str:
-    """Return the id without what the eye cannot see: type, outer white space, case, Unicode form."""
+    """Return the id without what no eye sees: type, outer white space, case, Unicode form."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = " ".join(str(value).split()).casefold()
@@ -282,3 +214,109 @@ def _difference(one: Any, other: Any) -> str:
         "case": spaced[0] != spaced[1],
     }
     return " and ".join(name for name, differ in differences.items() if differ)
+
+
+# ---------------------------------------------------------------- judgements
+
+
+def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
+    """Find judgements that cannot be read, and those of no document."""
+    corpus = _Corpus(documents)
+    for position, qa in enumerate(queries, start=1):
+        if "relevant_doc_ids" not in qa:
+            continue
+        query_id = qa.get("query_id")
+        name = query_id if isinstance(query_id, str) else f"query {position}"
+        try:
+            grades = relevant_grades({**qa, "query_id": name})
+        except JudgementError as error:
+            yield Finding("error", "judgement", error.where, error.what, error.cure)
+            continue
+
+        yield from _few_or_repeated(name, grades, len(qa["relevant_doc_ids"]))
+        for doc_id in grades:
+            if not (isinstance(doc_id, str) and doc_id in corpus.texts):
+                yield corpus.problem_of(doc_id, f"{name} -> {doc_id}")
+
+
+def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterator[Finding]:
+    if not any(map(is_relevant, grades.values())):
+        what = "this query has no relevant document; metrics leave it out and count it as excluded"
+        cure = "Judge it, or keep it as unanswerable on purpose"
+        yield Finding("warning", "no relevant", name, what, cure)
+    if len(grades) < listed:
+        what = "a document appears twice in relevant_doc_ids; it counts once"
+        yield Finding("warning", "repeated judgement", name, what, "Remove the repeat")
+
+
+def _judged_twice(qrels: pd.DataFrame) -> Iterator[Finding]:
+    repeated = qrels[qrels.duplicated(["query_id", "doc_id"])].drop_duplicates(
+        ["query_id", "doc_id"]
+    )
+    for query_id, doc_id in zip(repeated["query_id"], repeated["doc_id"], strict=True):
+        where, what = f"{query_id} -> {doc_id}", "this document is judged twice for this query"
+        yield Finding("error", "repeated judgement", where, what, "Keep one judgement")
+
+
+class _Corpus:
+    """The ids of the documents, in which those that all_qa names are looked up."""
+
+    def __init__(self, documents: Sequence[Record]) -> None:
+        ids = [doc["doc_id"] for doc in documents if isinstance(doc.get("doc_id"), (str, Real))]
+        self.texts = dict.fromkeys(doc_id for doc_id in ids if isinstance(doc_id, str))
+        self._alike = {_canonical(doc_id): doc_id for doc_id in ids}
+        self._comparisons = 0
+
+    def problem_of(self, doc_id: Any, where: str) -> Finding:
+        """Say why this relevant_doc_id is none of the documents."""
+        twin = self._alike.get(_canonical(doc_id))
+        if twin is not None and (type(twin), twin) != (type(doc_id), doc_id):
+            differ = f"differs from the corpus's {twin!r} only by {_difference(doc_id, twin)}"
+            cure = "Write the id as text and in the same way on both sides"
+            return Finding("error", "confusable ids", where, f"{doc_id!r} {differ}", cure)
+        if not isinstance(doc_id, str):
+            found = f"{type(doc_id).__name__} {_short(doc_id)}"
+            what = f"a relevant_doc_id must be a text, found {found}"
+            return Finding("error", "id type", where, what, _as_text(doc_id))
+
+        self._comparisons += len(self.texts)
+        look = self._comparisons <= _MOST_COMPARISONS
+        near = get_close_matches(doc_id, self.texts, cutoff=0.8) if look else []
+        what = "this relevant_doc_id is in no document"
+        what += f"; near it: {', '.join(near)}" if near else ""
+        cure = "Correct the id, or add the document to the corpus"
+        return Finding("error", "not in corpus", where, what, cure)
+
+
+# ---------------------------------------------------------------- texts
+
+
+def _texts(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
+    """Find texts that are equal but for Unicode form and white space."""
+    same_text = _groups((doc.get("content"), doc.get("doc_id")) for doc in documents)
+    for text, doc_ids in same_text.items():
+        if len(doc_ids) > 1:
+            what = f"{len(doc_ids)} documents have the same content ({text[:30]!r}...)"
+            cure = "Keep one: copies inflate some scores and crowd out others"
+            yield Finding("warning", "equal texts", name_some(doc_ids), what, cure)
+
+    asked = _groups((qa.get("question"), qa.get("query_id")) for qa in queries)
+    for question, query_ids in asked.items():
+        where = name_some(query_ids)
+        if len(query_ids) > 1:
+            what = f"the question {question[:40]!r} is asked {len(query_ids)} times"
+            cure = "Keep one: a repeated query weighs double in every mean"
+            yield Finding("warning", "repeated question", where, what, cure)
+        if question in same_text:
+            what = f"the question is literally the text of {name_some(same_text[question])}"
+            cure = "Ask as a user would: a copied text is found too easily"
+            yield Finding("warning", "question is a document", where, what, cure)
+
+
+def _groups(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[Any]]:
+    """Return the members of each text, under what equal texts share."""
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for text, member in pairs:
+        if isinstance(text, str) and text.strip():
+            groups[equal_text_key(text)].append(member)
+    return groups

@@ -1,8 +1,10 @@
-"""Answers from retrieved documents: every kind of model, what is kept, OpenAI's wire, and when to refuse."""
+"""Answers from retrieved documents: every kind of model, what is kept, and OpenAI's wire."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -24,15 +26,13 @@ from local_openai import KEY, local_openai
 
 from rageval_kit import (
     ExtractiveAnswerer,
-    abstention_curve,
     build_vectorstore,
     generate_answers,
     load_dataset,
+    load_embeddings,
     search_all,
-    threshold_for,
 )
 from rageval_kit.answers import ANSWER_PROMPT
-from rageval_kit.plots import plot_abstention
 
 PARIS = {
     "doc_id": "d1",
@@ -55,7 +55,7 @@ def cache(tmp_path):
 
 
 class Counting(SimpleChatModel):
-    """A chat model that repeats the question, counts its calls, and fails at the call with that number."""
+    """A chat model that repeats the question, counts its calls, and fails at one of them."""
 
     temperature: float = 0.0
     max_tokens: int = 100
@@ -126,6 +126,22 @@ def test_all_qa_may_be_a_table(cache):
     )
 
 
+def test_all_qa_may_be_a_generator(cache):
+    assert len(generate_answers(Counting(), iter(ALL_QA), RESULTS, cache=cache)) == 3
+
+
+def test_results_may_be_a_table(cache):
+    rows = [
+        {"query_id": query_id, "rank": rank, **hit}
+        for query_id, hits in RESULTS.items()
+        for rank, hit in enumerate(hits, start=1)
+    ]
+    model = Counting()
+    table = generate_answers(model, ALL_QA, pd.DataFrame(rows), k=2, cache=cache)
+    assert table.equals(generate_answers(model, ALL_QA, RESULTS, k=2, cache=cache))
+    assert len(CALLS) == 3
+
+
 def test_results_of_other_queries_are_not_looked_at(cache):
     assert generate_answers(Counting(), ALL_QA[:1], RESULTS, cache=cache).index.tolist() == ["q1"]
     assert len(CALLS) == 1
@@ -139,7 +155,7 @@ def test_the_prompt_holds_question_and_documents(cache):
     (prompt,) = CALLS
     assert prompt == ANSWER_PROMPT.replace("{question}", ALL_QA[0]["question"]).replace(
         "{context}",
-        "[d1] France\nThe capital is Paris. It lies on the Seine.\n\n[d2] Germany\nThe capital is Berlin.",
+        f"[d1] France\n{PARIS['content']}\n\n[d2] Germany\n{BERLIN['content']}",
     )
 
 
@@ -173,10 +189,16 @@ def test_braces_stay_braces(cache):
     ]
 
 
+def test_a_question_that_looks_like_a_place_in_the_prompt_stays_as_it_is(cache):
+    all_qa = [{"query_id": "q1", "question": "What is \0context\0?"}]
+    generate_answers(Counting(), all_qa, RESULTS, cache=cache, prompt="{question}|{context}")
+    assert CALLS[0].startswith("What is \0context\0?|")
+
+
 @pytest.mark.parametrize("title", [None, ""])
-def test_a_document_without_title_has_an_empty_one(cache, title):
+def test_a_document_without_title_has_none(cache, title):
     generate_answers(Counting(), ALL_QA[:1], {"q1": [PARIS | {"title": title}]}, cache=cache)
-    assert "[d1] \nThe capital" in CALLS[0]
+    assert "[d1] The capital" in CALLS[0]
 
 
 # ---------------------------------------------------------------- every kind of model
@@ -252,7 +274,9 @@ def test_any_object_with_invoke(cache):
 
 
 def test_the_name_of_a_model_is_refused(cache):
-    with pytest.raises(TypeError, match="A LangChain chat model or Runnable is wanted, found str"):
+    with pytest.raises(
+        TypeError, match="model must be a LangChain chat model or Runnable, found str"
+    ):
         generate_answers("gpt-4o", ALL_QA, RESULTS, cache=cache)
 
 
@@ -266,6 +290,11 @@ def test_a_reply_that_is_no_text_is_refused(cache):
 # ---------------------------------------------------------------- what is refused
 
 
+def test_a_prompt_that_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="prompt must be a text, found None"):
+        generate_answers(Counting(), ALL_QA, RESULTS, prompt=None)
+
+
 @pytest.mark.parametrize("prompt", ["{question}", "{context}", "", "{ question } {context}"])
 def test_a_prompt_without_its_fields_is_refused(prompt):
     with pytest.raises(
@@ -275,20 +304,48 @@ def test_a_prompt_without_its_fields_is_refused(prompt):
 
 
 def test_a_query_without_results_is_named():
-    with pytest.raises(KeyError, match="results has no entry for q2, q3: search them"):
+    with pytest.raises(KeyError, match=r"results has no entry for q2, q3\. Search them"):
         generate_answers(Counting(), ALL_QA, {"q1": [PARIS]})
 
 
 def test_a_hit_without_content_is_named():
-    with pytest.raises(KeyError, match="q1: the hit d1 has no content to answer from"):
+    with pytest.raises(KeyError, match="q1, rank 1: the hit d1 has no content"):
         generate_answers(Counting(), ALL_QA[:1], {"q1": [{"doc_id": "d1"}]})
 
 
 @pytest.mark.parametrize("missing", ["query_id", "question"])
 def test_a_query_without_a_field_is_named(missing):
     broken = {field: value for field, value in ALL_QA[1].items() if field != missing}
-    with pytest.raises(KeyError, match="all_qa, entry 2: query_id and question are wanted, found"):
+    with pytest.raises(KeyError, match=f"all_qa, entry 2: the field {missing} is missing"):
         generate_answers(Counting(), [ALL_QA[0], broken], RESULTS)
+
+
+def test_a_query_that_appears_twice_is_refused():
+    with pytest.raises(ValueError, match="query_id appears twice: q1"):
+        generate_answers(Counting(), [*ALL_QA, ALL_QA[0]], RESULTS)
+    assert CALLS == []
+
+
+@pytest.mark.parametrize("hit", [None, "the text of a document", 7])
+def test_a_hit_that_is_no_dict_is_named(hit):
+    with pytest.raises(TypeError, match="q2, rank 1: a hit must be a dict with a doc_id"):
+        generate_answers(Counting(), ALL_QA, RESULTS | {"q2": [hit]})
+
+
+def test_results_that_are_no_list_are_named():
+    with pytest.raises(TypeError, match=r"q2: a list of hits was wanted.*NoneType"):
+        generate_answers(Counting(), ALL_QA, RESULTS | {"q2": None})
+
+
+def test_swapped_arguments_are_told():
+    for arguments in ((ALL_QA, Counting(), RESULTS), (Counting(), RESULTS, ALL_QA)):
+        with pytest.raises(TypeError, match="swapped"):
+            generate_answers(*arguments)
+
+
+def test_a_class_in_place_of_a_model_is_refused():
+    with pytest.raises(TypeError, match="model must be a LangChain chat model or Runnable"):
+        generate_answers(Counting, ALL_QA, RESULTS)
 
 
 @pytest.mark.parametrize("k", [0, -1, True, 2.5])
@@ -307,10 +364,11 @@ def test_a_query_that_found_nothing_is_still_answered(cache):
 
 
 def test_after_a_failure_it_goes_on_where_it_stopped(cache):
+    model = Counting(fail_at=3)
     with pytest.raises(ConnectionError):
-        generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
+        generate_answers(model, ALL_QA, RESULTS, cache=cache)
     assert len(CALLS) == 3
-    table = generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
+    table = generate_answers(model, ALL_QA, RESULTS, cache=cache)
     assert len(CALLS) == 4
     assert [answer.removeprefix("answer to: ") for answer in answers_of(table)] == table[
         "question"
@@ -319,9 +377,10 @@ def test_after_a_failure_it_goes_on_where_it_stopped(cache):
 
 def test_after_a_failure_it_goes_on_in_memory_too():
     all_qa = [qa | {"question": qa["question"] + " (in memory)"} for qa in ALL_QA]
+    model = Counting(fail_at=2)
     with pytest.raises(ConnectionError):
-        generate_answers(Counting(fail_at=2), all_qa, RESULTS)
-    generate_answers(Counting(fail_at=2), all_qa, RESULTS)
+        generate_answers(model, all_qa, RESULTS)
+    generate_answers(model, all_qa, RESULTS)
     assert len(CALLS) == 4
 
 
@@ -342,8 +401,9 @@ def test_a_function_that_failed_goes_on(cache):
 
 
 def test_nothing_is_asked_twice(cache):
-    first = generate_answers(Counting(), ALL_QA, RESULTS, cache=cache)
-    second = generate_answers(Counting(), ALL_QA, RESULTS, cache=cache)
+    model = Counting()
+    first = generate_answers(model, ALL_QA, RESULTS, cache=cache)
+    second = generate_answers(model, ALL_QA, RESULTS, cache=cache)
     assert second.equals(first)
     assert len(CALLS) == 3
 
@@ -372,41 +432,16 @@ def test_two_files_know_nothing_of_each_other(tmp_path):
     assert len(CALLS) == 6
 
 
-IN_A_NEW_PROCESS = """
-import sys
-sys.path.insert(0, "tests")
-from test_answers import ALL_QA, CALLS, RESULTS, Counting, generate_answers
-try:
-    table = generate_answers(Counting(fail_at=int(sys.argv[2])), ALL_QA, RESULTS, cache=sys.argv[1])
-    print(len(CALLS), *table["answer"], sep="|")
-except ConnectionError:
-    print(len(CALLS))
-"""
-
-
-def test_a_new_process_goes_on_from_the_file(cache):
-    with pytest.raises(ConnectionError):
-        generate_answers(Counting(fail_at=3), ALL_QA, RESULTS, cache=cache)
-    done = subprocess.run(
-        [sys.executable, "-c", IN_A_NEW_PROCESS, str(cache), "3"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    calls, *answers = done.stdout.strip().split("|")
-    assert calls == "1"
-    assert answers == ["answer to: " + qa["question"] for qa in ALL_QA]
-
-
 # ---------------------------------------------------------------- a change is asked anew
+
+
+MODEL = Counting()
 
 
 def asked_after(change, cache):
     """How many calls the change leads to, after all three queries were answered."""
     before = {
-        "model": Counting(),
+        "model": MODEL,
         "all_qa": ALL_QA,
         "results": RESULTS,
         "k": 2,
@@ -437,6 +472,56 @@ def asked_after(change, cache):
 )
 def test_only_what_changed_is_asked_anew(cache, change, calls):
     assert asked_after(change, cache) == calls
+
+
+def test_a_class_that_was_edited_is_asked(cache):
+    for word in ("one", "two"):  # a notebook's cell, edited and run again
+
+        class Own(LLM):
+            said: str = word
+
+            def _call(self, *_, **__):
+                return self.said
+
+            @property
+            def _llm_type(self):
+                return "own"
+
+        assert answers_of(generate_answers(Own(), ALL_QA[:1], RESULTS, cache=cache)) == [word]
+
+
+def test_an_object_of_ones_own_that_was_changed_is_asked(cache):
+    class Own:
+        word = "one"
+
+        def invoke(self, _):
+            return self.word
+
+    model = Own()
+    for word in ("one", "two"):
+        model.word = word
+        assert answers_of(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)) == [word]
+
+
+def test_a_model_that_is_gone_is_not_held_on_to(cache):
+    class Own:
+        def invoke(self, _):
+            return "one"
+
+    model = Own()
+    generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)
+    seen = weakref.ref(model)
+    del model
+    gc.collect()
+    assert seen() is None
+
+
+def test_a_runnable_that_reads_a_score_is_asked_after_it_changed(cache):
+    model = RunnableLambda(lambda inputs: f"{inputs['documents'][0]['score']}")
+    for score in (0.5, 0.7):
+        results = {"q1": [PARIS | {"score": score}]}
+        answers = answers_of(generate_answers(model, ALL_QA[:1], results, cache=cache))
+        assert answers == [f"{score}"]
 
 
 @pytest.mark.parametrize("cache_in", ["file", "memory"])
@@ -490,7 +575,7 @@ def test_a_chain_with_another_prompt_is_asked(cache):
 
 @pytest.fixture(scope="module")
 def lecture_results(embeddings):
-    """Three queries of each language with their first three documents, and the documents' sentences."""
+    """Three queries of each language with their first three documents."""
     found = {}
     for language in ("ko", "en"):
         docs, all_qa = load_dataset(ROOT / "data" / "lecture" / language)
@@ -513,10 +598,14 @@ def test_extracted_sentences_are_those_of_the_documents(
         assert all(sentence in text for sentence in row["answer"].split(". "))
 
 
+def sources(*texts):
+    return [{"doc_id": f"d{number}", "content": text} for number, text in enumerate(texts)]
+
+
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_the_extracted_sentence_is_the_nearest(embeddings, lecture_results, language):
     all_qa, results = lecture_results[language]
-    documents = [{"content": "고양이가 잔다. The cat sleeps."}, *results[all_qa[0]["query_id"]][:1]]
+    documents = [sources("고양이가 잔다. The cat sleeps.")[0], *results[all_qa[0]["query_id"]][:1]]
     inputs = {"question": all_qa[0]["question"], "documents": documents}
     answer = ExtractiveAnswerer(embeddings, sentences=1).invoke(inputs)
     assert answer
@@ -524,9 +613,7 @@ def test_the_extracted_sentence_is_the_nearest(embeddings, lecture_results, lang
 
 
 def test_extracted_sentences_are_in_the_order_of_nearness(embeddings):
-    documents = [
-        {"content": "Bananas are yellow. Rome is in Italy. The capital of France is Paris."}
-    ]
+    documents = sources("Bananas are yellow. Rome is in Italy. The capital of France is Paris.")
     inputs = {"question": "What is the capital of France?", "documents": documents}
     assert ExtractiveAnswerer(embeddings, sentences=2).invoke(inputs) == (
         "The capital of France is Paris. Rome is in Italy."
@@ -534,15 +621,39 @@ def test_extracted_sentences_are_in_the_order_of_nearness(embeddings):
 
 
 def test_fewer_sentences_than_wanted_come_all(embeddings):
-    inputs = {"question": "What?", "documents": [{"content": "It rains."}]}
+    inputs = {"question": "What?", "documents": sources("It rains.")}
     assert ExtractiveAnswerer(embeddings, sentences=5).invoke(inputs) == "It rains."
 
 
-@pytest.mark.parametrize("documents", [[], [{"content": ""}], [{"content": "  \n"}]])
-def test_without_sentences_the_answer_is_empty(embeddings, documents):
-    assert (
-        ExtractiveAnswerer(embeddings).invoke({"question": "What?", "documents": documents}) == ""
+@pytest.mark.parametrize("texts", [[], [""], ["  \n"]])
+def test_without_sentences_the_answer_is_empty(embeddings, texts):
+    inputs = {"question": "What?", "documents": sources(*texts)}
+    assert ExtractiveAnswerer(embeddings).invoke(inputs) == ""
+
+
+def test_a_question_or_a_sentence_without_direction_is_near_nothing():
+    class Zero(Watching):
+        def embed_query(self, text):
+            return [0.0] * 8 if "?" in text else super().embed_query(text)
+
+    inputs = {"question": "What?", "documents": sources("It rains. Who knows? It snows.")}
+    assert ExtractiveAnswerer(Zero(), sentences=3).invoke(inputs) == (
+        "It rains. Who knows? It snows."
     )
+
+
+@pytest.mark.parametrize("wrong", [None, "chars", load_embeddings])
+def test_what_is_no_embedding_model_is_refused(wrong):
+    with pytest.raises(TypeError, match="embeddings must be an embedding model"):
+        ExtractiveAnswerer(wrong)
+
+
+@pytest.mark.parametrize(
+    "inputs", [None, "What?", {}, {"question": None, "documents": []}, {"question": "What?"}]
+)
+def test_what_an_answerer_cannot_read_is_refused(embeddings, inputs):
+    with pytest.raises(TypeError, match=r"inputs must be|a list of hits was wanted"):
+        ExtractiveAnswerer(embeddings).invoke(inputs)
 
 
 @pytest.mark.parametrize("sentences", [0, True, 1.5])
@@ -582,32 +693,20 @@ def test_a_sentence_is_embedded_once():
     ]
 
 
-def test_extracted_answers_are_kept_for_the_next_answerer(cache):
-    one, other = Watching(), Watching()
-    first = generate_answers(ExtractiveAnswerer(one), ALL_QA, RESULTS, cache=cache)
-    assert generate_answers(ExtractiveAnswerer(other), ALL_QA, RESULTS, cache=cache).equals(first)
-    assert other._texts == []
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [lambda: ExtractiveAnswerer(Watching(9)), lambda: ExtractiveAnswerer(Watching(), sentences=1)],
-)
-def test_another_answerer_is_asked(cache, changed):
-    generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
-    answerer = changed()
-    generate_answers(answerer, ALL_QA, RESULTS, cache=cache)
-    assert answerer._embeddings._texts
+def test_an_answerer_is_asked_once_and_another_one_again(cache):
+    watching = Watching()
+    for answerer in (ExtractiveAnswerer(watching), ExtractiveAnswerer(watching)):
+        first = generate_answers(answerer, ALL_QA, RESULTS, cache=cache)
+        watching._texts.clear()
+        assert generate_answers(answerer, ALL_QA, RESULTS, cache=cache).equals(first)
+        assert watching._texts == []
 
 
 def test_other_embeddings_are_asked(cache):
-    class Others(Watching):
-        """The same settings under another name."""
-
-    others = Others()
-    generate_answers(ExtractiveAnswerer(Watching()), ALL_QA, RESULTS, cache=cache)
-    generate_answers(ExtractiveAnswerer(others), ALL_QA, RESULTS, cache=cache)
-    assert others._texts
+    for _ in range(2):
+        watching = Watching()
+        generate_answers(ExtractiveAnswerer(watching), ALL_QA, RESULTS, cache=cache)
+        assert watching._texts
 
 
 # ---------------------------------------------------------------- OpenAI's wire
@@ -692,6 +791,31 @@ def test_chat_openai_with_another_setting_is_asked(server, cache, changed):
     assert len(server.requests) == 2
 
 
+IN_A_NEW_PROCESS = """
+import sys
+sys.path.insert(0, "tests")
+from test_answers import ALL_QA, RESULTS, answers_of, chat_openai, generate_answers
+print(*answers_of(generate_answers(chat_openai(), ALL_QA, RESULTS, cache=sys.argv[1])), sep="|")
+"""
+
+
+def test_a_new_process_goes_on_from_the_file(server, cache):
+    server.replies = ["Paris", "Berlin", 500]
+    with pytest.raises(Exception, match="The server had an error"):
+        generate_answers(chat_openai(max_retries=0), ALL_QA, RESULTS, cache=cache)
+    server.replies = ["Rome"]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_NEW_PROCESS, str(cache)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "Paris|Berlin|Rome"
+    assert len(server.requests) == 4
+
+
 def test_a_chain_with_chat_openai_goes_on_from_the_file(server, cache):
     for _ in range(2):
         chain = (
@@ -712,169 +836,3 @@ def test_another_key_changes_nothing(server, cache):
     for key in ("one", "other"):
         generate_answers(chat_openai(api_key=key), ALL_QA, RESULTS, cache=cache)
     assert len(server.requests) == 3
-
-
-# ---------------------------------------------------------------- when to refuse
-
-# Best distances: answerable 0.1, 0.3, 0.3, 0.7; unanswerable 0.4, 0.7.
-ABSTENTION_QA = [
-    *({"query_id": f"a{number}", "relevant_doc_ids": ["d1"]} for number in range(4)),
-    {"query_id": "u0", "relevant_doc_ids": []},
-    {"query_id": "u1", "relevant_doc_ids": {"d1": 0}},
-]
-DISTANCES = {"a0": 0.1, "a1": 0.3, "a2": 0.3, "a3": 0.7, "u0": 0.4, "u1": 0.7}
-BY_DISTANCE = {
-    query_id: [{"doc_id": "d1", "score": best}, {"doc_id": "d2", "score": 0.9}]
-    for query_id, best in DISTANCES.items()
-}
-BY_SIMILARITY = {
-    query_id: [hit | {"score": 1 - hit["score"]} for hit in hits]
-    for query_id, hits in BY_DISTANCE.items()
-}
-
-
-def test_abstention_by_distance():
-    curve = abstention_curve(ABSTENTION_QA, BY_DISTANCE)
-    assert curve.columns.tolist() == ["threshold", "unanswerable_answered", "answerable_refused"]
-    assert np.isnan(curve["threshold"][0])
-    assert curve["threshold"][1:].tolist() == [0.1, 0.3, 0.4, 0.7]
-    assert curve["unanswerable_answered"].tolist() == [0, 0, 0, 0.5, 1]
-    assert curve["answerable_refused"].tolist() == [1, 0.75, 0.25, 0.25, 0]
-    assert curve.attrs == {"lower_is_better": True, "answerable": 4, "n": 6}
-
-
-def test_abstention_by_similarity():
-    curve = abstention_curve(ABSTENTION_QA, BY_SIMILARITY)
-    assert curve["threshold"][1:].tolist() == pytest.approx([0.9, 0.7, 0.6, 0.3])
-    assert curve["unanswerable_answered"].tolist() == [0, 0, 0, 0.5, 1]
-    assert curve["answerable_refused"].tolist() == [1, 0.75, 0.25, 0.25, 0]
-    assert curve.attrs["lower_is_better"] is False
-
-
-@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
-def test_the_curve_counts_what_its_threshold_does(results):
-    curve = abstention_curve(ABSTENTION_QA, results)
-    sign = 1 if curve.attrs["lower_is_better"] else -1
-    for row in curve[1:].itertuples():
-        answered = {
-            query_id
-            for query_id, hits in results.items()
-            if sign * hits[0]["score"] <= sign * row.threshold
-        }
-        assert row.unanswerable_answered == len(answered & {"u0", "u1"}) / 2
-        assert row.answerable_refused == 1 - len(answered - {"u0", "u1"}) / 4
-
-
-def test_abstention_of_a_search_knows_the_direction(vectorstore, lecture_ko):
-    all_qa = [
-        *lecture_ko.all_qa[:3],
-        {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []},
-    ]
-    curve = abstention_curve(all_qa, search_all(vectorstore, all_qa, k=1))
-    assert curve.attrs["lower_is_better"]
-    assert threshold_for(curve, 0)["answerable_refused"] == 0
-
-
-def test_abstention_of_a_table_is_read_by_its_direction(vectorstore, lecture_ko):
-    all_qa = [
-        *lecture_ko.all_qa[:3],
-        {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []},
-    ]
-    results = search_all(vectorstore, all_qa, k=2)
-    assert abstention_curve(all_qa, results.to_frame()).equals(abstention_curve(all_qa, results))
-
-
-@pytest.mark.parametrize("kept", ["a", "u"])
-def test_both_kinds_are_needed(kept):
-    all_qa = [qa for qa in ABSTENTION_QA if qa["query_id"].startswith(kept)]
-    with pytest.raises(
-        ValueError,
-        match="Both kinds are needed: queries with relevant documents, and queries without",
-    ):
-        abstention_curve(all_qa, BY_DISTANCE)
-
-
-@pytest.mark.parametrize("hits", [[], [{"doc_id": "d1"}]])
-def test_a_query_without_score_is_named(hits):
-    with pytest.raises(ValueError, match="a1 has no hit with a score"):
-        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a1": hits})
-
-
-def test_a_score_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="a1, rank 1: the score is NaN"):
-        abstention_curve(
-            ABSTENTION_QA, BY_DISTANCE | {"a1": [{"doc_id": "d1", "score": float("nan")}]}
-        )
-
-
-def test_scores_of_single_hits_do_not_tell_their_direction():
-    with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
-        abstention_curve(
-            ABSTENTION_QA, {query_id: hits[:1] for query_id, hits in BY_DISTANCE.items()}
-        )
-
-
-def test_scores_that_rise_and_fall_do_not_tell_their_direction():
-    with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
-        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a0": BY_SIMILARITY["a0"]})
-
-
-@pytest.mark.parametrize(
-    ("rate", "threshold"), [(0, 0.3), (0.4, 0.3), (0.5, 0.3), (0.99, 0.3), (1, 0.7)]
-)
-def test_the_threshold_for_a_rate(rate, threshold):
-    assert (
-        threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)["threshold"] == threshold
-    )
-
-
-def test_the_threshold_for_no_rate_may_be_to_answer_nothing():
-    distances = BY_DISTANCE | {
-        "u0": [{"doc_id": "d1", "score": 0.05}, {"doc_id": "d2", "score": 0.9}]
-    }
-    chosen = threshold_for(abstention_curve(ABSTENTION_QA, distances), 0.2)
-    assert np.isnan(chosen["threshold"])
-    assert chosen["answerable_refused"] == 1
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), 20])
-def test_a_rate_is_a_share(rate):
-    with pytest.raises(ValueError, match="unanswerable_answered is a share between 0 and 1"):
-        threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)
-
-
-@pytest.fixture
-def plt():
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
-
-@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
-def test_the_curve_is_drawn(plt, results):
-    curve = abstention_curve(ABSTENTION_QA, results)
-    ax = plot_abstention(curve)
-    assert [line.get_ydata().tolist() for line in ax.lines] == [
-        curve[column][1:].tolist() for column in ("unanswerable_answered", "answerable_refused")
-    ]
-    assert [text.get_text() for text in ax.texts] == ["unanswerable answered", "answerable refused"]
-    direction = "lower" if results is BY_DISTANCE else "higher"
-    assert ax.get_xlabel() == f"worst best score still answered, {direction} is better"
-
-
-@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
-def test_the_labels_are_written_inwards(plt, results):
-    ax = plot_abstention(abstention_curve(ABSTENTION_QA, results))
-    middle = np.mean(ax.get_xlim())
-    assert [text.get_ha() for text in ax.texts] == [
-        "right" if text.xy[0] > middle else "left" for text in ax.texts
-    ]
-
-
-def test_the_curve_is_drawn_on_given_axes(plt):
-    _, ax = plt.subplots()
-    assert plot_abstention(abstention_curve(ABSTENTION_QA, BY_DISTANCE), ax) is ax

@@ -1,4 +1,4 @@
-"""Loading a dataset: both forms, every refusal, tables in place of lists, and the bundled lecture data."""
+"""Loading a dataset: both forms, every refusal, tables in place of lists, the lecture's data."""
 
 import json
 import re
@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
-from rageval_kit.records import as_records, relevant_grades
 
 from rageval_kit import (
     build_vectorstore,
@@ -17,6 +16,8 @@ from rageval_kit import (
     search_all,
     validate_dataset,
 )
+from rageval_kit.documents import as_docs
+from rageval_kit.judgements import as_queries, relevant_grades
 
 DOCS = [
     {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},
@@ -232,13 +233,48 @@ def test_beir_text_may_hold_a_line_separator(beir):
 
 
 @pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
-def test_a_file_that_is_not_there_is_named(own, name):
+def test_a_file_that_is_not_found_is_named(own, name):
     (own / name).unlink()
     assert str(own / name) in refusal(own, FileNotFoundError)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    assert str(tmp_path / "nowhere") in refusal(tmp_path / "nowhere", FileNotFoundError)
+def test_a_folder_that_is_not_found_is_named(tmp_path):
+    assert f"{tmp_path / 'nowhere'} not found" in refusal(tmp_path / "nowhere", FileNotFoundError)
+
+
+def test_of_a_relative_folder_the_working_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    message = refusal("data/lecture/ko", FileNotFoundError)
+    assert "data/lecture/ko not found" in message
+    assert str(tmp_path) in message
+
+
+def test_a_file_in_place_of_its_folder_is_told_with_the_folder(own):
+    message = refusal(own / "corpus.jsonl", NotADirectoryError)
+    assert f"is a file; give its folder: {own}" in message
+
+
+@pytest.mark.parametrize("depth", ["ko", "lecture/ko"])
+def test_a_folder_above_the_datasets_names_them(tmp_path, depth):
+    write_lines(tmp_path / depth / "corpus.jsonl", DOCS)
+    message = refusal(tmp_path, FileNotFoundError)
+    assert f"Datasets below it: {tmp_path / depth}. Give one of them." in message
+
+
+@pytest.mark.parametrize("folder", [None, 3, ["data"], DOCS])
+def test_what_is_no_path_is_refused(folder):
+    assert "folder must be a path" in refusal(folder, TypeError)
+
+
+@pytest.mark.parametrize("folder", ["", "a\0b"])
+def test_a_path_that_no_folder_can_have_is_refused(folder):
+    assert "is empty or holds a NUL" in refusal(folder)
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "9" * 5_000], ids=["brackets", "digits"])
+def test_a_line_that_is_too_much_for_json_is_named(own, line):
+    (own / "corpus.jsonl").write_text(f'{{"doc_id": {line}}}', encoding="utf-8")
+    assert f"{own / 'corpus.jsonl'}, line 1: not JSON" in refusal(own)
 
 
 @pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
@@ -355,7 +391,7 @@ def test_empty_qrels_are_named(beir):
 def test_qrels_for_a_query_that_is_not_there_name_it(beir):
     write_qrels(beir, "test", QRELS + "q9\td1\t1\n")
     message = refusal(beir)
-    assert f"{beir / 'qrels' / 'test.tsv'}: 1 query ids are not in queries.jsonl: q9" in message
+    assert f"{beir / 'qrels' / 'test.tsv'}: 1 query not found in queries.jsonl: q9" in message
 
 
 def test_qrels_that_judge_a_document_twice_and_differently_are_named(beir):
@@ -368,7 +404,7 @@ def test_qrels_that_judge_a_document_twice_and_differently_are_named(beir):
 
 def test_documents_may_be_a_table(lecture_ko):
     table = pd.DataFrame(lecture_ko.docs)
-    assert as_records(table, "docs") == lecture_ko.docs
+    assert as_docs(table) == lecture_ko.docs
 
 
 def test_a_table_of_documents_is_indexed_as_the_list_is(lecture_ko):
@@ -397,14 +433,14 @@ def test_ids_of_a_table_read_as_text_stay_text(tmp_path):
         "doc_id,title,content\n09081824,a,x\n830e2936,b,y\n", encoding="utf-8"
     )
     table = pd.read_csv(tmp_path / "docs.csv", dtype=str)
-    assert [doc["doc_id"] for doc in as_records(table, "docs")] == ["09081824", "830e2936"]
+    assert [doc["doc_id"] for doc in as_docs(table)] == ["09081824", "830e2936"]
 
 
 def test_a_table_with_a_row_a_judgement_is_grouped_by_query():
     table = pd.DataFrame(
         {"query_id": ["q1", "q2", "q1"], "doc_id": ["d1", "d1", "d2"], "relevance": [2, 1, 0]}
     )
-    assert as_records(table, "all_qa") == [
+    assert as_queries(table) == [
         {"query_id": "q1", "relevant_doc_ids": {"d1": 2, "d2": 0}},
         {"query_id": "q2", "relevant_doc_ids": {"d1": 1}},
     ]
@@ -412,27 +448,25 @@ def test_a_table_with_a_row_a_judgement_is_grouped_by_query():
 
 def test_a_row_a_judgement_without_relevance_means_grade_1():
     table = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"]})
-    assert as_records(table, "all_qa") == [
-        {"query_id": "q1", "relevant_doc_ids": {"d1": 1.0, "d2": 1.0}}
-    ]
+    assert as_queries(table) == [{"query_id": "q1", "relevant_doc_ids": {"d1": 1.0, "d2": 1.0}}]
 
 
 def test_a_row_a_judgement_keeps_the_question():
     table = pd.DataFrame(
         {"query_id": ["q1", "q1"], "question": ["왜?", "왜?"], "doc_id": ["d1", "d2"]}
     )
-    assert as_records(table, "all_qa")[0]["question"] == "왜?"
+    assert as_queries(table)[0]["question"] == "왜?"
 
 
 @pytest.mark.parametrize("records", ["docs", b"docs", {"doc_id": "doc_001"}, 7, None])
 def test_something_else_than_a_list_or_table_is_refused(records):
     with pytest.raises(TypeError, match="docs must be a list of dicts or a DataFrame, found"):
-        as_records(records, "docs")
+        as_docs(records)
 
 
 def test_an_entry_that_is_no_dict_is_named_by_its_position():
-    with pytest.raises(TypeError, match="docs, entry 2: a dict was wanted, found str"):
-        as_records([{"doc_id": "doc_001"}, "doc_002"], "docs")
+    with pytest.raises(TypeError, match="docs, entry 2, must be a dict, found str"):
+        as_docs([{"doc_id": "doc_001"}, "doc_002"])
 
 
 @pytest.mark.parametrize(
@@ -468,12 +502,14 @@ def test_one_id_in_place_of_a_list_is_refused_with_the_cure():
 
 
 def test_a_list_written_as_text_is_refused():
-    with pytest.raises(TypeError, match="q1: relevant_doc_ids must be a list or a dict, found str"):
+    with pytest.raises(
+        TypeError, match="q1: relevant_doc_ids: must be a list or a dict, found str"
+    ):
         relevant_grades({"query_id": "q1", "relevant_doc_ids": "['d1']"})
 
 
 def test_a_list_within_the_list_is_refused():
-    with pytest.raises(TypeError, match="q1: relevant_doc_ids holds a list within the list"):
+    with pytest.raises(TypeError, match="q1: relevant_doc_ids: holds a list within the list"):
         relevant_grades({"query_id": "q1", "relevant_doc_ids": [["d1"]]})
 
 

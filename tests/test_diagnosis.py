@@ -1,4 +1,4 @@
-"""Where a pipeline loses: each step at both sides of its threshold, three broken pipelines, and what failures share."""
+"""Each step at both sides of its threshold, what failures share, and when to refuse."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,7 @@ import pytest
 
 from rageval_kit import (
     Results,
+    abstention_curve,
     common_traits,
     diagnose,
     evaluate,
@@ -13,14 +14,17 @@ from rageval_kit import (
     hit_rate,
     outcomes,
     recall,
+    search_all,
+    threshold_for,
 )
 from rageval_kit.diagnosis import DEFAULT_THRESHOLDS
+from rageval_kit.plots import plot_abstention
 
 STEPS = ["Recall@20", "Recall@20 - Recall@10", "MRR@10", "HitRate@10", "accuracy", "faithfulness"]
 
 
 def pipeline(*ranks_of_queries, depth=20):
-    """all_qa and results: a tuple of ranks a query, at which its relevant documents stand; None is never found."""
+    """all_qa and results, from the ranks of each query's relevant documents; None: never found."""
     all_qa, results = [], {}
     for number, ranks in enumerate(ranks_of_queries):
         query_id, relevant = f"q{number:03}", {f"r{i}": rank for i, rank in enumerate(ranks)}
@@ -129,7 +133,7 @@ def test_wrong_answers_are_generations_fault_only_with_a_good_recall(queries, sa
     assert row["verdict"] == said
     if said != "problem":
         assert (
-            row["meaning"] == "answers are wrong, and documents were missing: mend retrieval first"
+            row["meaning"] == "answers are wrong, and documents were missing: fix retrieval first"
         )
         assert row["try_next"] == ""
 
@@ -613,7 +617,14 @@ def test_kinds_are_traits():
 def test_no_failures_are_an_empty_table():
     table = failures(*pipeline((1,), (1, None)))
     assert len(table) == 0
-    assert table.columns.tolist() == ["question", "first_relevant_rank", "came_instead"]
+    assert table.columns.tolist() == [
+        "question",
+        "first_relevant_rank",
+        "came_instead",
+        "long",
+        "copies on top",
+        "close second",
+    ]
     assert table.index.name == "query_id"
 
 
@@ -633,7 +644,7 @@ def test_judgements_as_a_table_are_taken():
 
 
 def typos_and_keywords():
-    """Four typos that fail, of which one is late, a keyword query that fails, and three that do not."""
+    """Four typos that fail (one is late), a keyword query that fails, and three that do not."""
     kinds = {
         "t1": "typo",
         "t2": "typo",
@@ -694,3 +705,169 @@ def test_common_traits_of_another_table_are_refused():
         ValueError, match="This table has no attrs of the kit: pass what failures returned"
     ):
         common_traits(pd.DataFrame({"long": [True]}))
+
+
+# ---------------------------------------------------------------- when to refuse
+
+# Best distances: answerable 0.1, 0.3, 0.3, 0.7; unanswerable 0.4, 0.7.
+ABSTENTION_QA = [
+    *({"query_id": f"a{number}", "relevant_doc_ids": ["d1"]} for number in range(4)),
+    {"query_id": "u0", "relevant_doc_ids": []},
+    {"query_id": "u1", "relevant_doc_ids": {"d1": 0}},
+]
+DISTANCES = {"a0": 0.1, "a1": 0.3, "a2": 0.3, "a3": 0.7, "u0": 0.4, "u1": 0.7}
+BY_DISTANCE = {
+    query_id: [{"doc_id": "d1", "score": best}, {"doc_id": "d2", "score": 0.9}]
+    for query_id, best in DISTANCES.items()
+}
+BY_SIMILARITY = {
+    query_id: [hit | {"score": 1 - hit["score"]} for hit in hits]
+    for query_id, hits in BY_DISTANCE.items()
+}
+
+
+def test_abstention_by_distance():
+    curve = abstention_curve(ABSTENTION_QA, BY_DISTANCE)
+    assert curve.columns.tolist() == ["threshold", "unanswerable_answered", "answerable_refused"]
+    assert np.isnan(curve["threshold"][0])
+    assert curve["threshold"][1:].tolist() == [0.1, 0.3, 0.4, 0.7]
+    assert curve["unanswerable_answered"].tolist() == [0, 0, 0, 0.5, 1]
+    assert curve["answerable_refused"].tolist() == [1, 0.75, 0.25, 0.25, 0]
+    assert curve.attrs == {"lower_is_better": True, "answerable": 4, "n": 6}
+
+
+def test_abstention_by_similarity():
+    curve = abstention_curve(ABSTENTION_QA, BY_SIMILARITY)
+    assert curve["threshold"][1:].tolist() == pytest.approx([0.9, 0.7, 0.6, 0.3])
+    assert curve["unanswerable_answered"].tolist() == [0, 0, 0, 0.5, 1]
+    assert curve["answerable_refused"].tolist() == [1, 0.75, 0.25, 0.25, 0]
+    assert curve.attrs["lower_is_better"] is False
+
+
+@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
+def test_the_curve_counts_what_its_threshold_does(results):
+    curve = abstention_curve(ABSTENTION_QA, results)
+    sign = 1 if curve.attrs["lower_is_better"] else -1
+    for row in curve[1:].itertuples():
+        answered = {
+            query_id
+            for query_id, hits in results.items()
+            if sign * hits[0]["score"] <= sign * row.threshold
+        }
+        assert row.unanswerable_answered == len(answered & {"u0", "u1"}) / 2
+        assert row.answerable_refused == 1 - len(answered - {"u0", "u1"}) / 4
+
+
+def test_abstention_of_a_search_knows_the_direction(vectorstore, lecture_ko):
+    all_qa = [
+        *lecture_ko.all_qa[:3],
+        {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []},
+    ]
+    curve = abstention_curve(all_qa, search_all(vectorstore, all_qa, k=1))
+    assert curve.attrs["lower_is_better"]
+    assert threshold_for(curve, 0)["answerable_refused"] == 0
+
+
+def test_abstention_of_a_table_is_read_by_its_direction(vectorstore, lecture_ko):
+    all_qa = [
+        *lecture_ko.all_qa[:3],
+        {"query_id": "u", "question": "김치찌개 끓이는 법?", "relevant_doc_ids": []},
+    ]
+    results = search_all(vectorstore, all_qa, k=2)
+    assert abstention_curve(all_qa, results.to_frame()).equals(abstention_curve(all_qa, results))
+
+
+@pytest.mark.parametrize("kept", ["a", "u"])
+def test_both_kinds_are_needed(kept):
+    all_qa = [qa for qa in ABSTENTION_QA if qa["query_id"].startswith(kept)]
+    with pytest.raises(
+        ValueError,
+        match="Both kinds are needed: queries with relevant documents, and queries without",
+    ):
+        abstention_curve(all_qa, BY_DISTANCE)
+
+
+@pytest.mark.parametrize("hits", [[], [{"doc_id": "d1"}]])
+def test_a_query_without_score_is_named(hits):
+    with pytest.raises(ValueError, match="a1 has no hit with a score"):
+        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a1": hits})
+
+
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="a1, rank 1: the score is NaN"):
+        abstention_curve(
+            ABSTENTION_QA, BY_DISTANCE | {"a1": [{"doc_id": "d1", "score": float("nan")}]}
+        )
+
+
+def test_scores_of_single_hits_do_not_tell_their_direction():
+    with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
+        abstention_curve(
+            ABSTENTION_QA, {query_id: hits[:1] for query_id, hits in BY_DISTANCE.items()}
+        )
+
+
+def test_scores_that_rise_and_fall_do_not_tell_their_direction():
+    with pytest.raises(ValueError, match="The scores do not tell whether lower is better"):
+        abstention_curve(ABSTENTION_QA, BY_DISTANCE | {"a0": BY_SIMILARITY["a0"]})
+
+
+@pytest.mark.parametrize(
+    ("rate", "threshold"), [(0, 0.3), (0.4, 0.3), (0.5, 0.3), (0.99, 0.3), (1, 0.7)]
+)
+def test_the_threshold_for_a_rate(rate, threshold):
+    assert (
+        threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)["threshold"] == threshold
+    )
+
+
+def test_the_threshold_for_no_rate_may_be_to_answer_nothing():
+    distances = BY_DISTANCE | {
+        "u0": [{"doc_id": "d1", "score": 0.05}, {"doc_id": "d2", "score": 0.9}]
+    }
+    chosen = threshold_for(abstention_curve(ABSTENTION_QA, distances), 0.2)
+    assert np.isnan(chosen["threshold"])
+    assert chosen["answerable_refused"] == 1
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan"), 20])
+def test_a_rate_is_a_share(rate):
+    with pytest.raises(ValueError, match="unanswerable_answered is a share between 0 and 1"):
+        threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)
+
+
+@pytest.fixture
+def plt():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
+def test_the_curve_is_drawn(plt, results):
+    curve = abstention_curve(ABSTENTION_QA, results)
+    ax = plot_abstention(curve)
+    assert [line.get_ydata().tolist() for line in ax.lines] == [
+        curve[column][1:].tolist() for column in ("unanswerable_answered", "answerable_refused")
+    ]
+    assert [text.get_text() for text in ax.texts] == ["unanswerable answered", "answerable refused"]
+    direction = "lower" if results is BY_DISTANCE else "higher"
+    assert ax.get_xlabel() == f"worst best score still answered, {direction} is better"
+
+
+@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
+def test_the_labels_are_written_inwards(plt, results):
+    ax = plot_abstention(abstention_curve(ABSTENTION_QA, results))
+    middle = np.mean(ax.get_xlim())
+    assert [text.get_ha() for text in ax.texts] == [
+        "right" if text.xy[0] > middle else "left" for text in ax.texts
+    ]
+
+
+def test_the_curve_is_drawn_on_given_axes(plt):
+    _, ax = plt.subplots()
+    assert plot_abstention(abstention_curve(ABSTENTION_QA, BY_DISTANCE), ax) is ax

@@ -1,5 +1,6 @@
 """Validating: every kind of error and warning, what the report can do, and large datasets."""
 
+import re
 import time
 import unicodedata
 
@@ -119,7 +120,8 @@ def test_relevant_documents_may_be_given_in_every_form(relevant):
 def test_a_relevant_document_that_is_not_in_the_corpus():
     sentence = error(all_qa=with_query(relevant_doc_ids=["doc_999"]))
     assert sentence == (
-        "q03 -> doc_999: this relevant_doc_id is in no document. Correct the id, or add the document to the corpus."
+        "q03 -> doc_999: this relevant_doc_id is in no document. "
+        "Correct the id, or add the document to the corpus."
     )
 
 
@@ -183,36 +185,36 @@ def test_a_relevant_document_that_is_no_text(relevant):
 def test_a_grade_that_is_no_number(grade):
     sentence = error(all_qa=with_query(relevant_doc_ids={"doc_003": grade}))
     assert sentence.startswith("q03: ")
-    assert f"'doc_003': the grade must be a finite number, found {grade!r}" in sentence
+    assert f"'doc_003': the grade must be a finite number, found {str(grade)!r}" in sentence
     assert "Write 1 for relevant, 0 for not." in sentence
 
 
 def test_one_relevant_document_in_place_of_a_list():
     sentence = error(all_qa=with_query(relevant_doc_ids="doc_003"))
     assert sentence == (
-        "q03: relevant_doc_ids must be a list or a dict, found str 'doc_003'. Write ['doc_003']."
+        "q03: relevant_doc_ids: must be a list or a dict, found str 'doc_003'. Write ['doc_003']."
     )
 
 
 def test_a_list_written_as_text():
     sentence = error(all_qa=with_query(relevant_doc_ids="['doc_003']"))
-    assert "q03: relevant_doc_ids must be a list or a dict, found str" in sentence
-    assert "Write ['doc_001']." in sentence
+    assert "q03: relevant_doc_ids: must be a list or a dict, found str" in sentence
+    assert "Write ['doc_003']" in sentence
 
 
 @pytest.mark.parametrize("relevant", [None, float("nan"), 3])
 def test_relevant_documents_that_are_no_list(relevant):
     sentence = error(all_qa=with_query(relevant_doc_ids=relevant))
     assert (
-        f"q03: relevant_doc_ids must be a list or a dict, found {type(relevant).__name__}"
+        f"q03: relevant_doc_ids: must be a list or a dict, found {type(relevant).__name__}"
         in sentence
     )
 
 
 def test_a_list_within_the_list():
-    assert "q03: relevant_doc_ids holds a list within the list" in error(
-        all_qa=with_query(relevant_doc_ids=[["doc_003"]])
-    )
+    sentence = error(all_qa=with_query(relevant_doc_ids=[["doc_003"]]))
+    assert "q03: relevant_doc_ids: holds a list within the list" in sentence
+    assert "Write ['doc_003']" in sentence
 
 
 # ---------------------------------------------------------------- errors: fields
@@ -236,6 +238,26 @@ def test_a_missing_field_of_a_query(field):
     assert f"the field {field} is missing" in sentence
 
 
+def test_a_field_missing_everywhere_is_one_error():
+    docs = [{"id": doc["doc_id"], "title": "t", "content": doc["content"]} for doc in DOCS]
+    errors = validate_dataset(docs, []).errors
+    assert errors[1].startswith("all documents: the field doc_id is missing in every one (found id")
+    assert len(errors) == 2
+
+
+def test_a_field_missing_in_the_only_document_is_named_with_its_place():
+    assert error(
+        [{"title": "t", "content": "c"}], [ALL_QA[0] | {"relevant_doc_ids": []}]
+    ).startswith("document 1 (doc_id None): the field doc_id is missing (found title, content)")
+
+
+@pytest.mark.parametrize("field", ["title", "content"])
+def test_half_a_character(field):
+    sentence = error(with_doc(**{field: "an emoji cut in two \ud83d"}))
+    assert sentence.startswith("document 2 (doc_id 'doc_002'): ")
+    assert f"{field} holds half a character, '\\ud83d'" in sentence
+
+
 @pytest.mark.parametrize("content", ["", "  \n", None, float("nan"), 7, ["text"]])
 def test_a_content_that_is_empty_or_no_text(content):
     sentence = error(with_doc(content=content))
@@ -244,7 +266,7 @@ def test_a_content_that_is_empty_or_no_text(content):
     assert "Give it a content, or take the document out." in sentence
 
 
-@pytest.mark.parametrize("title", ["  ", None, float("nan"), 7])
+@pytest.mark.parametrize("title", [None, float("nan"), 7])
 def test_a_title_that_is_no_text(title):
     assert f"title must be a text that is not empty, found {title!r}" in error(
         with_doc(title=title)
@@ -280,13 +302,14 @@ def test_no_query():
 def test_a_repeated_document_id():
     sentence = error([*DOCS, DOCS[0] | {"content": "Another text."}])
     assert sentence == (
-        "documents 1, 4: doc_id 'doc_001' stands 2 times. Give every document an id of its own, or remove the repeats."
+        "documents 1, 4: doc_id 'doc_001' appears 2 times. "
+        "Give every document an id of its own, or remove the repeats."
     )
 
 
 def test_a_repeated_query_id():
     sentence = error(all_qa=[*ALL_QA, ALL_QA[1] | {"question": "What else?"}])
-    assert "query_id 'q02' stands 2 times. Give every query an id of its own" in sentence
+    assert "query_id 'q02' appears 2 times. Give every query an id of its own" in sentence
     assert "2, 4" in sentence
 
 
@@ -309,6 +332,33 @@ def test_a_query_id_that_is_no_text(query_id):
         f"query_id must be a text that is not empty, found {type(query_id).__name__} {query_id!r}"
         in sentence
     )
+
+
+UNHASHABLE = [["d"], {"d": 1}, {"d"}, np.array(["d", "e"]), np.array([1.0, np.nan]), b"d", DOCS]
+
+
+@pytest.mark.parametrize("value", UNHASHABLE, ids=lambda value: type(value).__name__)
+def test_an_id_that_is_a_collection(value):
+    docs = with_doc(doc_id=value)
+    errors = validate_dataset(docs, [ALL_QA[0], ALL_QA[2] | {"query_id": value}]).errors
+    assert errors[0].startswith("document 2: doc_id must be a text")
+    assert errors[1].startswith("query 2: query_id must be a text")
+    assert all("Give it an id." in sentence for sentence in errors)
+
+
+@pytest.mark.parametrize(
+    "value", [[["d"]], [{"d": 1}], [{"d"}], np.array([["d"]]), [np.array(["d"])]]
+)
+def test_a_relevant_document_that_is_a_collection(value):
+    assert "holds a list within the list" in error(all_qa=with_query(relevant_doc_ids=value))
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), pd.NA, 7, ["d"], np.array(["d", "e"]), b"d"])
+def test_any_value_in_any_field_is_a_finding_and_no_exception(value):
+    docs = [dict.fromkeys(DOCS[0], value), DOCS[1]]
+    all_qa = [dict.fromkeys(ALL_QA[0], value), ALL_QA[1]]
+    assert len(validate_dataset(docs, all_qa)) >= 4
+    assert len(validate_dataset(pd.DataFrame(docs), pd.DataFrame(all_qa))) >= 4
 
 
 def test_the_cure_for_a_number_is_the_same_id_as_text():
@@ -383,6 +433,11 @@ def test_documents_with_equal_text():
     assert "Keep one" in sentence
 
 
+def test_documents_whose_texts_differ_only_by_unicode_form():
+    docs = [DOCS[0] | {"content": "ABC 123 rag"}, DOCS[1] | {"content": "ＡＢＣ 123 rag"}, DOCS[2]]
+    assert warning(docs).startswith("doc_001, doc_002: 2 documents have the same content")
+
+
 def test_documents_whose_texts_differ_only_by_white_space():
     assert "2 documents have the same content" in warning(
         with_doc(content=" Attention  compares\ntokens.")
@@ -412,15 +467,13 @@ def test_a_question_that_is_literally_a_document():
 
 
 def test_empty_titles_are_one_warning():
-    docs = [doc | {"title": ""} for doc in DOCS]
+    docs = [doc | {"title": title} for doc, title in zip(DOCS, ("", "", " \n"), strict=True)]
     assert warning(docs).startswith("corpus: 3 of 3 documents have an empty title")
 
 
 def test_a_document_judged_twice_in_a_list():
     sentence = warning(all_qa=with_query(relevant_doc_ids=["doc_003", "doc_003"]))
-    assert sentence.startswith(
-        "q03: a document is listed twice in relevant_doc_ids; it counts once"
-    )
+    assert sentence.startswith("q03: a document appears twice in relevant_doc_ids; it counts once")
 
 
 def test_a_document_judged_twice_in_a_table_with_a_row_a_judgement():
@@ -457,11 +510,39 @@ def test_a_table_with_a_row_a_judgement_needs_no_question():
     assert [sentence.split(":")[0] for sentence in report.errors] == ["q02 -> doc_999"]
 
 
+BROKEN_TABLES = {
+    "no query_id": (pd.DataFrame({"doc_id": ["doc_001"], "relevance": [1]}), "query_id is missing"),
+    "a query_id is NaN": (
+        pd.DataFrame({"query_id": ["q01", np.nan], "doc_id": ["doc_001", "doc_002"]}),
+        "query_id is missing \\(NaN\\)",
+    ),
+    "a doc_id is NaN": (
+        pd.DataFrame({"query_id": ["q01", "q02"], "doc_id": ["doc_001", np.nan]}),
+        "doc_id must be a text, found float nan",
+    ),
+    "two columns of grades": (
+        pd.DataFrame({"query_id": ["q01"], "doc_id": ["doc_001"], "score": [1], "label": [1]}),
+        "which column holds the grades",
+    ),
+    "grades that are texts": (
+        pd.DataFrame({"query_id": ["q01"], "doc_id": ["doc_001"], "relevance": ["high"]}),
+        "relevance must be numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("qrels", "why"), BROKEN_TABLES.values(), ids=BROKEN_TABLES.keys())
+def test_a_broken_table_of_judgements_is_one_error(qrels, why):
+    sentence = error(all_qa=qrels)
+    assert sentence.startswith("table of judgements: ")
+    assert re.search(why, sentence)
+
+
 def test_a_grade_missing_in_a_table_is_an_error():
     qrels = pd.DataFrame(
         {"query_id": ["q01", "q02"], "doc_id": ["doc_001", "doc_002"], "relevance": [1, None]}
     )
-    assert "q02: " in error(all_qa=qrels)
+    assert "row 1: relevance is NaN" in error(all_qa=qrels)
 
 
 # ---------------------------------------------------------------- the report
@@ -474,6 +555,15 @@ def bad_report():
     return validate_dataset(
         docs, [*with_query(relevant_doc_ids=["doc_999"]), ALL_QA[0] | {"query_id": "q04"}]
     )
+
+
+def test_an_id_cannot_feign_a_line_of_the_report():
+    doc_id = "d1\n[OK] 1 document, 1 query: 0 errors\x1b[2J\ud83d"
+    report = validate_dataset(with_doc(doc_id=doc_id), with_query(relevant_doc_ids=[doc_id + "x"]))
+    assert not any(line.startswith("[OK]") for line in str(report).splitlines())
+    assert "\x1b" not in str(report)
+    assert "q03 -> d1\\n[OK] 1 document, 1 query: 0 errors\\x1b[2J\\ud83dx: " in str(report)
+    assert report.to_frame()["where"].str.contains(doc_id, regex=False).any()
 
 
 def test_everything_is_reported_at_once(bad_report):
@@ -548,16 +638,14 @@ def test_the_data_is_not_changed():
 
 
 def test_swapped_arguments_are_told():
-    with pytest.raises(
-        TypeError, match=r"looks like queries. Write validate_dataset\(docs, all_qa\)"
-    ):
+    with pytest.raises(TypeError, match=r"docs must be .* found queries .* swapped"):
         validate_dataset(ALL_QA, DOCS)
+    with pytest.raises(TypeError, match=r"all_qa must be .* found documents .* swapped"):
+        validate_dataset(DOCS, DOCS)
 
 
 def test_swapped_tables_are_told():
-    with pytest.raises(
-        TypeError, match=r"looks like queries. Write validate_dataset\(docs, all_qa\)"
-    ):
+    with pytest.raises(TypeError, match=r"docs must be .* found queries .* swapped"):
         validate_dataset(pd.DataFrame(ALL_QA), pd.DataFrame(DOCS))
 
 
@@ -573,7 +661,7 @@ def test_queries_that_are_no_list_are_refused():
 
 
 def test_an_entry_that_is_no_dict_is_named():
-    with pytest.raises(TypeError, match="docs, entry 2: a dict was wanted, found str"):
+    with pytest.raises(TypeError, match="docs, entry 2, must be a dict, found str"):
         validate_dataset([DOCS[0], "doc_002"], ALL_QA)
 
 

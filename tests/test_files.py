@@ -1,4 +1,4 @@
-"""Run files and judgement files: what is read, what is written, and what is refused with file and line."""
+"""Runs and judgements: what is read, what is written, and what is refused with file and line."""
 
 import gzip
 import random
@@ -109,7 +109,7 @@ def rejudged(tmp_path):
 
 
 def in_trec_order(run):
-    """The ranking of every query as trec_eval sees it: float32 score descending, then doc_id descending."""
+    """The ranking of every query as trec_eval sees it: float32 score, then doc_id, descending."""
     ranked = sorted(rows(run), key=lambda row: (np.float32(row[2]), row[1]), reverse=True)
     return {
         query_id: [d for q, d, _ in ranked if q == query_id]
@@ -208,6 +208,7 @@ FORMS_OF_QRELS = {
     "TREC with blanks at the end of lines": QRELS.replace("\n", " \n"),
     "TREC with header": "query_id iteration doc_id relevance\n" + QRELS,
     "TREC with Q0": QRELS.replace(" 0 d", " Q0 d"),
+    "TREC with as many tabs as BEIR": QRELS.replace(" ", "\t").replace("\t0\t", "\t0 "),
     "BEIR": BEIR,
     "BEIR with header": HEADER + BEIR,
     "BEIR with spaces": BEIR.replace("\t", " "),
@@ -251,6 +252,10 @@ def test_ids_of_qrels_are_kept_as_text(write, strange, form):
     assert rows(load_qrels(write(form.format(strange)))) == [(strange, strange, 1.0)]
 
 
+def test_ids_that_look_like_a_header_are_no_header(write):
+    assert rows(load_qrels(write("topic 0 document 1\n"))) == [("topic", "document", 1.0)]
+
+
 @pytest.mark.parametrize("header", [HEADER, ""], ids=["header", "no header"])
 def test_ids_of_beir_may_hold_spaces(write, header):
     assert rows(load_qrels(write(header + "q 1\t문서 1\t1\n"))) == [("q 1", "문서 1", 1.0)]
@@ -272,7 +277,7 @@ def test_qrels_and_run_are_taken_by_the_metrics(write):
     assert table["Recall@2"].to_dict() == {"q1": 1.0, "q2": 1.0}
 
 
-# ---------------------------------------------------------------- what is refused, with file and line
+# ---------------------------------------------------------------- refused, with file and line
 
 RUN_ORDER = "query_id Q0 doc_id rank score name"
 BROKEN_RUNS = {
@@ -356,7 +361,6 @@ def test_a_broken_run_is_refused(write, content, why):
 
 
 TREC_ORDER, BEIR_ORDER = "query_id 0 doc_id relevance", "query_id doc_id relevance"
-OTHER_HEADER = "in another order than is wanted: query-id corpus-id score"
 BROKEN_QRELS = {
     "a broken line": (QRELS + "garbage\n", "line 5: 4 fields were wanted.*found 1"),
     "a field too few": (QRELS + "q3 d1 1\n", "line 5: 4 fields were wanted.*found 3"),
@@ -400,7 +404,6 @@ BROKEN_QRELS = {
         "q1 0 1 d1\nq1 0 0 d2\n",
         f"line 1: the relevance 'd1' is not a number.*{TREC_ORDER}",
     ),
-    "0 at the end": ("q1 d1 1 0\nq1 d2 2 0\nq2 d1 0 0\n", TREC_ORDER),
     "BEIR, grade before doc_id": (
         "q1\t1\td1\n",
         f"line 1: the relevance 'd1' is not a number.*{BEIR_ORDER}",
@@ -409,9 +412,18 @@ BROKEN_QRELS = {
         HEADER + "q1\t1\td1\n",
         f"line 2: the relevance 'd1'.*{BEIR_ORDER}",
     ),
-    "header with documents first": ("corpus-id\tquery-id\tscore\nd1\tq1\t1\n", OTHER_HEADER),
-    "header with grades first": ("score\tquery-id\tcorpus-id\n1\tq1\td1\n", OTHER_HEADER),
-    "header with grades in the middle": ("query-id\tscore\tcorpus-id\nq1\t1\td1\n", OTHER_HEADER),
+    "header with documents first": (
+        "corpus-id\tquery-id\tscore\nd1\tq1\t1\n",
+        f"line 1: the relevance 'score'.*{BEIR_ORDER}",
+    ),
+    "header with grades first": (
+        "score\tquery-id\tcorpus-id\n1\tq1\td1\n",
+        f"line 1: the relevance 'corpus-id'.*{BEIR_ORDER}",
+    ),
+    "header with grades in the middle": (
+        "query-id\tscore\tcorpus-id\nq1\t1\td1\n",
+        f"line 1: the relevance 'corpus-id'.*{BEIR_ORDER}",
+    ),
     "only a header": (HEADER, "holds no judgement, only a header"),
     "a header and blank lines": (HEADER + "\n\n", "holds no judgement, only a header"),
     "contradictory": (QRELS + "q1 0 d1 0\n", "line 5: q1 -> d1 has another grade above"),
@@ -445,9 +457,36 @@ def test_qrels_are_not_advised_to_be_read_as_qrels(write):
 
 
 @loaders
-def test_a_file_that_is_not_there_is_named(tmp_path, load):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.txt is not there"):
+def test_a_file_that_is_not_found_is_named(tmp_path, load):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.txt not found"):
         load(tmp_path / "nowhere.txt")
+
+
+@loaders
+def test_of_a_relative_path_the_working_folder_is_named(tmp_path, load, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=f"nowhere.txt not found.*{tmp_path.name}"):
+        load("nowhere.txt")
+
+
+@loaders
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path, load):
+    with pytest.raises(IsADirectoryError, match="Give the path of a file"):
+        load(tmp_path)
+
+
+@loaders
+@pytest.mark.parametrize("path", [None, 3, ["a.txt"], b"a.txt"])
+def test_what_is_no_path_is_refused(load, path):
+    with pytest.raises(TypeError, match="path must be a path"):
+        load(path)
+
+
+@loaders
+@pytest.mark.parametrize("path", ["", "a\0b"])
+def test_a_path_that_no_file_can_have_is_refused(load, path):
+    with pytest.raises(ValueError, match="empty or holds a NUL"):
+        load(path)
 
 
 @loaders
@@ -549,8 +588,29 @@ def test_the_same_results_give_the_same_packed_file(tmp_path):
     ids=["query_id", "tab", "line break", "empty id", "name", "empty name"],
 )
 def test_white_space_in_a_run_is_refused(tmp_path, results, name):
-    with pytest.raises(ValueError, match="holds white space or is empty"):
+    with pytest.raises(ValueError, match=r"white space.*or is empty"):
         save_run(results, tmp_path / "run", name=name)
+
+
+MIXED = {
+    "between queries": {
+        "q1": scored(("a", 0.1), ("b", 0.2)),
+        "q2": scored(("a", 0.5)),
+        "q3": scored(("a", 0.9), ("b", 0.5)),
+    },
+    "within a query": {"q1": scored(("a", 0.1), ("b", 0.9), ("c", 0.5))},
+}
+
+
+@pytest.mark.parametrize("results", MIXED.values(), ids=MIXED.keys())
+def test_scores_that_rise_and_fall_are_not_written(tmp_path, results):
+    with pytest.raises(ValueError, match="scores rise in one place and fall in another"):
+        save_run(results, tmp_path / "run")
+
+
+def test_scores_against_the_order_are_stepped_down_where_the_direction_is_known(reread):
+    results = Results({"q1": scored(("a", 0.1), ("b", 0.9), ("c", 0.5))}, lower_is_better=False)
+    assert in_trec_order(reread(results)) == {"q1": ["a", "b", "c"]}
 
 
 def test_a_nan_score_is_not_written(tmp_path):
@@ -561,6 +621,56 @@ def test_a_nan_score_is_not_written(tmp_path):
 def test_an_id_in_place_of_a_hit_is_not_written(tmp_path):
     with pytest.raises(TypeError, match="a hit must be a dict with a doc_id"):
         save_run({"q1": ["a", "b"]}, tmp_path / "run")
+
+
+def test_swapped_arguments_are_told(tmp_path):
+    with pytest.raises(TypeError, match="results must be"):
+        save_run(str(tmp_path / "run"), {"q1": hits("a")})
+    with pytest.raises(TypeError, match="all_qa must be"):
+        save_qrels(str(tmp_path / "qrels"), [query(["a"])])
+
+
+def unwritable():
+    """Ids that a file of any form would give back as others."""
+    ids = ["a ", " a", "a\xa0", "\ufeffa", "a\x1f", "a\x85b", "a\0", "a\ud83d", "a\tb", "a\nb", ""]
+    return pytest.mark.parametrize("doc_id", ids, ids=map(ascii, ids))
+
+
+@unwritable()
+@pytest.mark.parametrize("name", ["qrels.txt", "test.tsv"])
+def test_an_id_that_would_come_back_as_another_is_refused_and_the_old_file_stays(
+    tmp_path, doc_id, name
+):
+    (tmp_path / name).write_text("the old file")
+    for save, thing in ((save_qrels, [query([doc_id])]), (save_run, {"q1": hits(doc_id)})):
+        with pytest.raises(ValueError, match="white space or a character that is not seen"):
+            save(thing, tmp_path / name)
+    assert (tmp_path / name).read_text() == "the old file"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    save_run({"q1": hits("a")}, tmp_path / "run")
+    old = (tmp_path / "run").read_bytes()
+
+    def full_disk(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="cannot be written: No space left on device"):
+        save_run({"q1": hits("b")}, tmp_path / "run")
+    assert (tmp_path / "run").read_bytes() == old
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_folder_is_not_written_over(tmp_path):
+    with pytest.raises(IsADirectoryError, match="Give the path of a file"):
+        save_run({"q1": hits("a")}, tmp_path)
+
+
+def test_a_file_in_a_folder_that_is_not_found_is_not_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match="cannot be written: No such file"):
+        save_run({"q1": hits("a")}, tmp_path / "nowhere" / "run")
 
 
 # ---------------------------------------------------------------- round trips of runs
@@ -597,10 +707,8 @@ def test_a_run_that_was_read_can_be_written(reread, write):
 
 
 def random_rankings(rng):
-    """Rankings of one kind of scores: falling, tied, closer than a float32 tells apart, distances, none."""
-    kind = rng.choice(
-        ["falling", "ties", "all equal", "close", "zeros", "distances", "against the order", "none"]
-    )
+    """Rankings of one kind of scores: falling, tied, closer than float32 tells, distances, none."""
+    kind = rng.choice(["falling", "ties", "all equal", "close", "zeros", "distances", "none"])
     draw = {
         "falling": lambda: rng.uniform(-5, 100),
         "ties": lambda: rng.choice([0.25, 0.5, 1.0, -3.0]),
@@ -608,7 +716,6 @@ def random_rankings(rng):
         "close": lambda: 1 + rng.randint(0, 50) * 1e-10,
         "zeros": lambda: rng.choice([0.0, -0.0, 1e-45, -1e-45]),
         "distances": lambda: rng.choice([0.1, 0.2, rng.random()]),
-        "against the order": rng.random,
         "none": lambda: None,
     }[kind]
     results = {}
@@ -617,7 +724,7 @@ def random_rankings(rng):
             [*(f"d{i}" for i in range(12)), "문서1", "문서10", "é", "Z"], rng.randint(1, 12)
         )
         values = [draw() for _ in docs]
-        if kind not in ("against the order", "none"):
+        if kind != "none":
             values.sort(reverse=kind != "distances")
         results[query_id] = [
             {"doc_id": doc_id} if value is None else {"doc_id": doc_id, "score": value}
@@ -831,12 +938,21 @@ def test_ids_that_the_form_cannot_hold_are_refused(tmp_path, doc_id, name):
         save_qrels([query([doc_id])], tmp_path / name)
 
 
+def test_a_query_without_a_judgement_is_named(tmp_path):
+    with pytest.warns(UserWarning, match="not written.*q9"):
+        save_qrels([*ALL_QA, query([], "q9")], tmp_path / "qrels.txt")
+
+
+def test_a_large_grade_comes_back(rejudged):
+    assert rows(rejudged([query({"d1": 1e20})])) == [("q1", "d1", 1e20)]
+
+
 def test_a_fraction_for_a_grade_is_not_written(tmp_path):
     with pytest.raises(ValueError, match=r"whole numbers, found 0\.5"):
         save_qrels([query({"d1": 0.5})], tmp_path / "qrels.txt")
 
 
-# ---------------------------------------------------------------- against pytrec's reading, and many lines
+# ---------------------------------------------------------------- against pytrec, and many lines
 
 
 @pytest.fixture(scope="module")
