@@ -203,7 +203,6 @@ def _check() -> int:
     """Print a line a thing, [OK] or [FAIL] with the cure, and return 1 if anything failed."""
     needed: list[tuple[str, Callable[[], str], str]] = [
         ("Python", _python, "install Python 3.11, 3.12 or 3.13"),
-        ("rageval-kit", _kit, f"run {_BIN}python; README.md says how to make .venv"),
         *((_parts(wanted)[0], partial(_package, wanted), _INSTALL) for wanted in _requirements()),
         ("bundled data", _bundled_data, "run from a clone of the project, with its folder data"),
         ("default embeddings", _default_embeddings, _INSTALL),
@@ -242,20 +241,14 @@ def _python() -> str:
     return found
 
 
-def _kit() -> str:
-    try:
-        return metadata.version("rageval-kit")
-    except metadata.PackageNotFoundError:
-        raise RuntimeError(f"not installed in {sys.executable}") from None
-
-
 def _requirements() -> list[str]:
-    """Return what pyproject.toml declares; nothing where the kit is not installed."""
+    """Return the kit and what it declares; the kit alone where this Python has not got it."""
     try:
         declared = metadata.requires("rageval-kit") or []
     except metadata.PackageNotFoundError:
-        return []
-    return [wanted for wanted in declared if "extra ==" not in wanted or "notebooks" in wanted]
+        declared = []
+    needed = [wanted for wanted in declared if "extra ==" not in wanted or "notebooks" in wanted]
+    return ["rageval-kit>=0", *needed]
 
 
 def _parts(requirement: str) -> list[str]:

@@ -26,13 +26,9 @@ SKY, RED, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#D9D9D9"
 _COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 _MARKERS = "os^DvPX*"
 _KOREAN_FONTS = (
-    "Noto Sans CJK KR",
-    "Noto Sans KR",
-    "NanumGothic",
-    "Malgun Gothic",
-    "AppleGothic",
-    "Apple SD Gothic Neo",
-)
+    "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic",
+    "Malgun Gothic", "AppleGothic", "Apple SD Gothic Neo",
+)  # fmt: skip
 _WIDTH = 3.5  # of a line, in points
 _TEXT = 15  # the size of labels, in points
 _GAP = 1.4 * _TEXT  # between labels that stand one above the other
@@ -59,10 +55,11 @@ def plot_lines(
         TypeError: table is not a DataFrame.
         ValueError: its index or a cell is not a number, or there is nothing to draw.
     """
-    table = _as_lines(table)
-    ax = _axes(ax, (9, 5))
     from matplotlib.ticker import FixedLocator
     from matplotlib.transforms import ScaledTranslation
+
+    table = _as_lines(table)
+    ax = _axes(ax, (9, 5))
 
     # The axes reach from 0, or the lowest value, to a little above the highest.
     low, high = min(0.0, float(table.min().min())), max(float(table.max().max()), 1e-9)
@@ -186,6 +183,8 @@ def plot_relevance_matrix(
 
     n, k = matrix.gains.shape
     ax = _axes(ax, (1.6 + 0.8 * k, 1.4 + 0.42 * n))
+
+    # A square a rank, blue with the gain in it where the document is relevant.
     for (row, rank), gain in np.ndenumerate(matrix.gains):
         corner, colour = (rank + 0.53, row - 0.47), BLUE if gain > 0 else GREY
         ax.add_patch(Rectangle(corner, 0.94, 0.94, color=colour))
@@ -193,6 +192,7 @@ def plot_relevance_matrix(
             text = ax.text(rank + 1, row, f"{gain:.3g}", color="white", fontweight="bold")
             text.set(ha="center", va="center", fontsize=14)
 
+    # A row a query, from top to bottom; ranks far behind the last hit may be left out.
     ax.set_xlim(0.5, k + 0.5)
     ax.set_ylim(n - 0.5, -0.5)
     ax.set_xticks(range(1, k + 1), matrix.ranks.astype(str))
@@ -228,6 +228,8 @@ def plot_hits(
     grades = relevant_grades({"query_id": "plot_hits", "relevant_doc_ids": relevant_doc_ids})
     ax = _axes(ax, (9, 1.4 + 0.5 * len(hits)))
     scores = [hit["score"] for hit in hits]
+
+    # A dot a hit, with its score beside it.
     for rank, hit in enumerate(hits, start=1):
         found = is_relevant(grades.get(hit["doc_id"], 0.0))
         fill, edge = (BLUE, BLUE) if found else (GREY, "#808080")
@@ -235,13 +237,14 @@ def plot_hits(
         words = f"{hit['score']:.3f}" + ("  relevant" if found else "")
         _write(ax, words, (hit["score"], rank), (14, 0), va="center")
 
-    labels = [f"{rank}. {_label(hit)}" for rank, hit in enumerate(hits, start=1)]
-    ax.set_yticks(range(1, len(hits) + 1), labels)
+    # Titles, or doc_ids where there is none or no font has its letters; and where better is.
+    names = [_drawable(hit.get("title") or hit["doc_id"], str(hit["doc_id"])) for hit in hits]
+    ranks = range(1, len(hits) + 1)
+    ax.set_yticks(ranks, [f"{rank}. {name}" for rank, name in zip(ranks, names, strict=True)])
     ax.set_ylim(len(hits) + 0.6, 0.4)
     ax.grid(axis="y", color=GREY)
     ax.set_axisbelow(True)
     ax.margins(x=0.08)
-
     xlabel = _drawable(xlabel, "score")
     if scores[0] != scores[-1]:
         xlabel = f"← better    {xlabel}" if scores[0] < scores[-1] else f"{xlabel}    better →"
@@ -303,10 +306,13 @@ def plot_comparison(
         verdicts.append(verdict)
     change.axvline(0, color=BLACK, linewidth=1, zorder=0)
 
+    # The names of the runs on the left, the verdicts on the right.
     names = [_drawable(name, f"run {row}") for row, name in enumerate(runs.index, start=1)]
     means.set_yticks(range(len(runs)), names)
     change.set_yticks(range(len(runs)), verdicts)
     change.yaxis.tick_right()
+    change.tick_params(axis="y", length=0)
+    change.spines.left.set_visible(False)
     means.set_xlabel(f"{metric}, 95 % interval")
     change.set_xlabel("difference, 95 % interval")
     for panel in (means, change):
@@ -314,8 +320,6 @@ def plot_comparison(
         panel.margins(x=0.1)
         panel.locator_params(axis="x", nbins=5)
         _finish(panel, None)
-    change.spines.left.set_visible(False)
-    change.tick_params(axis="y", length=0)
     _finish(ax, title)
     return ax
 
@@ -404,13 +408,12 @@ def plot_abstention(
     for column, colour, right in zip(shares, (RED, BLUE), (lower, not lower), strict=True):
         ax.plot(known["threshold"], known[column], color=colour, linewidth=_WIDTH)
         x, y = known[["threshold", column]].iloc[-1 if right else 0]
-        _write(
-            ax, column.replace("_", " "), (x, y), (0, 8), colour, ha="right" if right else "left"
-        )
+        side = "right" if right else "left"
+        _write(ax, column.replace("_", " "), (x, y), (0, 8), colour, ha=side)
 
     ax.set_ylim(-0.03, 1.15)
-    side = "farther than this (distance)" if lower else "below this (similarity)"
-    ax.set_xlabel(f"refuse if the best hit is {side}")
+    limit = "farther than this (distance)" if lower else "below this (similarity)"
+    ax.set_xlabel(f"refuse if the best hit is {limit}")
     ax.set_ylabel("share of queries")
     _finish(ax, title)
     return ax
@@ -459,13 +462,11 @@ def _write(
 def _finish(ax: "Axes", title: str | None, pad: float = 10) -> None:
     """Give the axes their title, sizes and fonts."""
     if title:
-        ax.set_title(_drawable(title, ""), fontsize=16, pad=pad)
+        ax.set_title(_drawable(title, ""), pad=pad)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=14, labelfontfamily=_fonts())
-    for label in (ax.xaxis.label, ax.yaxis.label):
-        label.set_fontsize(14)
-    for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
-        text.set_fontfamily(_fonts())
+    for text, size in ((ax.title, 16), (ax.xaxis.label, 14), (ax.yaxis.label, 14)):
+        text.set(fontfamily=_fonts(), fontsize=size)
 
 
 def _fonts() -> list[str]:
@@ -490,8 +491,3 @@ def _drawable(text: Any, otherwise: str) -> str:
     if not all(any(font.get_char_index(ord(letter)) for font in fonts) for letter in shown):
         shown = otherwise
     return shown.replace("$", r"\$")  # not the beginning of a formula
-
-
-def _label(hit: Hit) -> str:
-    """Return the hit's title, or its doc_id where there is none that can be drawn."""
-    return _drawable(hit.get("title") or hit["doc_id"], str(hit["doc_id"]))
