@@ -18,7 +18,6 @@ from rageval_kit import (
     threshold_for,
 )
 from rageval_kit.diagnosis import DEFAULT_THRESHOLDS
-from rageval_kit.plots import plot_abstention
 
 STEPS = ["Recall@20", "Recall@20 - Recall@10", "MRR@10", "HitRate@10", "accuracy", "faithfulness"]
 
@@ -834,40 +833,3 @@ def test_the_threshold_for_no_rate_may_be_to_answer_nothing():
 def test_a_rate_is_a_share(rate):
     with pytest.raises(ValueError, match="unanswerable_answered is a share between 0 and 1"):
         threshold_for(abstention_curve(ABSTENTION_QA, BY_DISTANCE), rate)
-
-
-@pytest.fixture
-def plt():
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
-
-@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
-def test_the_curve_is_drawn(plt, results):
-    curve = abstention_curve(ABSTENTION_QA, results)
-    ax = plot_abstention(curve)
-    assert [line.get_ydata().tolist() for line in ax.lines] == [
-        curve[column][1:].tolist() for column in ("unanswerable_answered", "answerable_refused")
-    ]
-    assert [text.get_text() for text in ax.texts] == ["unanswerable answered", "answerable refused"]
-    direction = "lower" if results is BY_DISTANCE else "higher"
-    assert ax.get_xlabel() == f"worst best score still answered, {direction} is better"
-
-
-@pytest.mark.parametrize("results", [BY_DISTANCE, BY_SIMILARITY])
-def test_the_labels_are_written_inwards(plt, results):
-    ax = plot_abstention(abstention_curve(ABSTENTION_QA, results))
-    middle = np.mean(ax.get_xlim())
-    assert [text.get_ha() for text in ax.texts] == [
-        "right" if text.xy[0] > middle else "left" for text in ax.texts
-    ]
-
-
-def test_the_curve_is_drawn_on_given_axes(plt):
-    _, ax = plt.subplots()
-    assert plot_abstention(abstention_curve(ABSTENTION_QA, BY_DISTANCE), ax) is ax
