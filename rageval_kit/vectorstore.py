@@ -145,7 +145,7 @@ def as_vectors(
 
     >>> as_vectors([[0.6, 0.8], [1.0]], ["doc_001", "doc_002"])
     Traceback (most recent call last):
-    ValueError: The embeddings gave 1 number for the document doc_002; a vector of 2 numbers was wanted. ...
+    ValueError: The embeddings gave 1 number for the document doc_002; a vector of 2 numbers ...
 
     Raises:
         ValueError: the vectors are too few, of several widths, not of numbers, NaN or infinite.

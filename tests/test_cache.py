@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import numpy as np
@@ -203,7 +204,9 @@ def test_nor_does_one_of_an_index_that_was_not_asked_last(written):
     search_all(store_of(1, 2), ALL_QA, 2, cache=written)
     with closing(sqlite3.connect(written, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
+        started = time.monotonic()
         assert search_all(store_of(1, 2, 3), ALL_QA, 3, cache=written).cached == 2
+        assert time.monotonic() - started < 30  # it does not wait for the lock, which takes 60 s
 
 
 def test_a_file_that_stays_locked_is_named_with_the_reason(busy, monkeypatch):
