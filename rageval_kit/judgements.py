@@ -168,7 +168,7 @@ def _as_grade(grade: Any, where: str, doc_id: Any) -> float:
 
 
 def _is_grade(number: Any) -> bool:
-    return bool(-_LARGEST_GRADE < number < _LARGEST_GRADE)  # neither NaN nor infinite
+    return bool(abs(float(number)) < _LARGEST_GRADE)  # neither NaN nor infinite
 
 
 _LARGEST_GRADE = 1e300  # a sum of such gains is still a number

@@ -317,7 +317,7 @@ def test_a_missing_ground_truth_is_named_to_the_judge_too():
 
 
 def test_the_name_of_a_model_is_no_judge():
-    with pytest.raises(TypeError, match="A LangChain chat model or Runnable is wanted, found str"):
+    with pytest.raises(TypeError, match="a LangChain chat model or Runnable, found str"):
         judge_answers("gpt-4o", ALL_QA, ANSWERS)
 
 

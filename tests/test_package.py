@@ -171,7 +171,7 @@ def unwrapped(text):
 def test_check_outside_the_environment_names_the_python_and_where_to_go():
     run = check(ROOT, "-S")
     assert (run.returncode, run.stderr) == (1, "")
-    assert "[FAIL] rageval-kit: not installed." in run.stdout
+    assert "[FAIL] numpy: not installed." in run.stdout
     assert sys.executable in run.stdout
     assert ".venv/bin/python" in unwrapped(run.stdout)
     assert "[OK] writable folder" in run.stdout
