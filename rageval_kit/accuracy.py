@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.answers import Answers, answer_rows, as_text, fill, refuse_no_model
-from rageval_kit.documents import Record
+from rageval_kit.documents import Record, refuse_odd_columns
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
 from rageval_kit.language import looks_like_refusal, normalised_tokens
 from rageval_kit.messages import name_some, show_progress, wrong_type
@@ -249,6 +249,7 @@ def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     for name, table in (("one", one), ("other", other)):
         if not isinstance(table, pd.DataFrame) or "verdict" not in table:
             raise wrong_type(name, "a table with a column verdict, from judge_answers", table)
+        refuse_odd_columns(table, name)
         if not table.index.is_unique:
             twice = table.index[table.index.duplicated()].unique().tolist()
             raise ValueError(

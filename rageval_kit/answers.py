@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.cache import open_cache
-from rageval_kit.documents import refuse_repeated_columns, text_of
+from rageval_kit.documents import refuse_odd_columns, text_of
 from rageval_kit.identity import model_settings
 from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
 from rageval_kit.messages import as_cutoff, name_some, show_progress, wrong_type
 from rageval_kit.rankings import ResultsLike, as_rankings
+from rageval_kit.vectorstore import as_vectors
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -124,7 +125,7 @@ def answer_rows(answers: Answers) -> list[tuple[Any, str, list[str] | None]]:
 
 
 def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
-    refuse_repeated_columns(answers, "answers")
+    refuse_odd_columns(answers, "answers")
     if "answer" not in answers:
         raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
     index = as_index(answers.get("query_id", answers.index))
@@ -271,7 +272,8 @@ class ExtractiveAnswerer:
 
         # The cosine between each sentence and the question; a vector of length 0 is near nothing.
         vectors = self._embed(sentences)
-        question = np.asarray(self._embeddings.embed_query(inputs["question"]))
+        asked = [self._embeddings.embed_query(inputs["question"])]
+        (question,) = as_vectors(asked, [inputs["question"]], vectors.shape[1], "question")
         lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(question)
         cosine = np.divide(
             vectors @ question, lengths, where=lengths > 0, out=np.zeros_like(lengths)
@@ -282,6 +284,6 @@ class ExtractiveAnswerer:
     def _embed(self, sentences: Sequence[str]) -> np.ndarray:
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
         if new:
-            vectors = np.asarray(self._embeddings.embed_documents(new))
+            vectors = as_vectors(self._embeddings.embed_documents(new), new, noun="sentence")
             self._vectors |= zip(new, vectors, strict=True)
         return np.stack([self._vectors[sentence] for sentence in sentences])

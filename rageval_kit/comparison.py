@@ -11,7 +11,7 @@ import pandas as pd
 
 from rageval_kit.formulas import THE_FIVE, Formula
 from rageval_kit.judgements import AllQA, Judgements, read_judgements
-from rageval_kit.messages import as_cutoff, count, name_some, wrong_type
+from rageval_kit.messages import as_cutoff, count, name_some, shown, wrong_type
 from rageval_kit.metrics import (
     Column,
     Cutoffs,
@@ -30,6 +30,7 @@ _LEVEL = 0.05  # two-sided: 95 % intervals, verdicts at p < 0.05 after Holm's co
 _POWER = 0.8  # for the number of queries that could tell
 _CELLS = 4_000_000  # resampled queries held in memory at a time
 _ROUNDING = 1e-12  # of a mean of values between 0 and 1
+_MOST_RESAMPLES = 10_000_000
 _K = 10  # where the search was at least as deep
 
 
@@ -90,7 +91,7 @@ def compare(
     if baseline not in names:
         raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(map(str, names))}.")
     columns = as_columns(metrics, _shallowest(runs) if k is None else k)
-    resamples, rng = as_cutoff(resamples, "resamples"), as_generator(seed)
+    rng = as_generator(seed)
 
     # One matrix a run gives the value of every query and metric: (queries, runs, metrics).
     matrices = _matrices(runs, read_judgements(all_qa), columns, policies)
@@ -145,7 +146,7 @@ def as_generator(seed: Any) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0, found {seed!r}.")
+        raise ValueError(f"seed must be a whole number from 0, found {shown(seed)}.")
     return np.random.default_rng(seed)
 
 
@@ -261,6 +262,8 @@ def resampled_means(values: np.ndarray, resamples: int, rng: np.random.Generator
     Row r of the result uses row r of ``rng.integers(0, n, size=(resamples, n))``, drawn in parts so
     that memory stays bounded. How often each row was drawn, times the values, is one product.
     """
+    values, rng = _as_numbers(values, "values", ndim=2), as_generator(rng)
+    resamples = as_cutoff(resamples, "resamples", _MOST_RESAMPLES)
     n = len(values)
     part = max(1, _CELLS // n)
     means = []
@@ -280,6 +283,8 @@ def randomization_p(
     The same signs serve every column. With (extreme + 1) / (resamples + 1), as SciPy's
     ``permutation_test`` counts, p is never 0.
     """
+    differences, rng = _as_numbers(differences, "differences", ndim=2), as_generator(rng)
+    resamples = as_cutoff(resamples, "resamples", _MOST_RESAMPLES)
     n = len(differences)
     seen = np.abs(differences.mean(axis=0))
     extreme = np.zeros(differences.shape[1], dtype=int)
@@ -298,6 +303,7 @@ def holm(p: np.ndarray) -> np.ndarray:
     >>> holm(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """
+    p = _as_numbers(p, "p", ndim=1, share=True)
     order = np.argsort(p)
     factors = len(p) - np.arange(len(p))
     corrected = np.empty_like(p)
@@ -328,8 +334,32 @@ def queries_needed(effect_size: float, level: float = _LEVEL) -> int:
     """
     from scipy.stats import norm
 
+    effect_size, level = (
+        float(_as_numbers([value], name, ndim=1)[0])
+        for name, value in (("effect_size", effect_size), ("level", level))
+    )
+    if not abs(effect_size) > _ROUNDING or not 0 < level < 1:
+        raise ValueError(
+            f"effect_size must not be 0 and level between 0 and 1, found {effect_size} and {level}."
+        )
     z = norm.isf(level / 2) + norm.isf(1 - _POWER)
     return max(2, int(np.ceil((z / effect_size) ** 2)))
+
+
+def _as_numbers(values: Any, name: str, ndim: int, share: bool = False) -> np.ndarray:
+    """Return finite numbers as an array of so many dimensions, at least one number."""
+    try:
+        numbers = np.asarray(values, dtype=float)
+        fits = numbers.ndim == ndim and numbers.size > 0 and bool(np.isfinite(numbers).all())
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits or (share and not ((numbers >= 0) & (numbers <= 1)).all()):
+        shape = {1: "a list of", 2: "a table, a row a query, of"}[ndim]
+        bounds = " between 0 and 1" if share else ""
+        raise ValueError(
+            f"{name} must be {shape} finite numbers{bounds}, found {shown(values)}. Fix them."
+        )
+    return numbers
 
 
 def differences(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl
-from rageval_kit.messages import count, name_some
+from rageval_kit.messages import count, name_some, shown
 
 Record: TypeAlias = dict[str, Any]
 
@@ -54,7 +54,10 @@ def load_dataset(folder: str | Path, split: str | None = None) -> Dataset:
     qrels_folder = folder / "qrels"
     if not qrels_folder.is_dir():
         if split is not None:
-            raise ValueError(f"split={split!r} was asked for, but {folder} has no folder qrels")
+            raise ValueError(
+                f"split={shown(split)} was asked for, but {folder} has no folder qrels. "
+                "Leave split out."
+            )
         return Dataset([record for _, record in corpus], [record for _, record in queries])
 
     # BEIR's: other names, and the judgements in a file of their own.
@@ -71,7 +74,7 @@ def load_dataset(folder: str | Path, split: str | None = None) -> Dataset:
 def _refuse_no_dataset(folder: Path) -> None:
     """Refuse what is no folder of a dataset, and name the datasets that lie below it."""
     if folder.is_file():
-        raise NotADirectoryError(f"{folder} is a file; give its folder: {folder.parent}")
+        raise NotADirectoryError(f"{folder} is a file. Give its folder: {folder.parent}.")
     if not folder.is_dir():
         raise not_found(folder)
     if not (folder / "corpus.jsonl").exists():

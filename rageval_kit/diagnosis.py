@@ -10,11 +10,18 @@ import pandas as pd
 from rageval_kit.accuracy import answer_accuracy, ground_truths
 from rageval_kit.answers import Answers
 from rageval_kit.comparison import as_generator, resampled_means
-from rageval_kit.documents import Docs, as_docs, field_text, one_line, text_of
+from rageval_kit.documents import Docs, as_docs, field_text, one_line, refuse_odd_columns, text_of
 from rageval_kit.grounding import faithfulness_frame
-from rageval_kit.judgements import AllQA, Judgements, is_relevant, read_judgements
+from rageval_kit.judgements import (
+    AllQA,
+    Judgements,
+    is_relevant,
+    numbers,
+    read_judgements,
+    want_columns,
+)
 from rageval_kit.language import content_words, equal_text_key, normalised, occurs, script_of
-from rageval_kit.messages import as_cutoff, wrong_type
+from rageval_kit.messages import as_cutoff, shown, wrong_type
 from rageval_kit.metrics import as_columns, matrix_for, per_query, values_of
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, knowledge
 from rageval_kit.relevance import Relevance, match
@@ -344,6 +351,7 @@ def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
             "This table has no attrs of the kit: pass what failures returned, unchanged."
         )
 
+    refuse_odd_columns(failed, "failed")
     rows = {}
     for trait, share_of_all in failed.attrs["share_of_all"].items():
         having = failed.index[failed[trait].astype(bool)] if trait in failed else failed.index[:0]
@@ -445,11 +453,15 @@ def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Serie
         TypeError: curve is no such table: swapped?
         ValueError: the share is not within 0..1, or the curve has no row for it.
     """
-    share, columns = unanswerable_answered, {"unanswerable_answered", "answerable_refused"}
-    if not isinstance(curve, pd.DataFrame) or not columns <= set(curve):
+    share = unanswerable_answered
+    columns = ("threshold", "unanswerable_answered", "answerable_refused")
+    if not isinstance(curve, pd.DataFrame):
         raise wrong_type("curve", "what abstention_curve(...) returns, as first argument", curve)
+    want_columns(curve, columns, "curve", "curve must be what abstention_curve(...) returns")
+    for column in columns:
+        numbers(curve.dropna(subset=[column]), column, "curve")
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
-        raise ValueError(f"unanswerable_answered is a share between 0 and 1, found {share!r}.")
+        raise ValueError(f"unanswerable_answered is a share between 0 and 1, found {shown(share)}.")
 
     allowed = curve[curve["unanswerable_answered"] <= share]
     if allowed.empty:

@@ -5,12 +5,12 @@ back in the same way.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from rageval_kit.messages import wrong_type
+from rageval_kit.messages import is_list, name_some, shown, wrong_type
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -48,7 +48,7 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
         if not isinstance(doc_id, str):
             raise TypeError(
                 f"docs, entry {position}: doc_id must be a text, found {type(doc_id).__name__} "
-                f'{doc_id!r}. Make it a text, here and in relevant_doc_ids: "{doc_id}".'
+                f"{shown(doc_id)}. Make it a text, here and in relevant_doc_ids: str(id)."
             )
         if not doc_id.strip():
             raise ValueError(
@@ -56,7 +56,7 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
             )
         if doc_id in seen:
             raise ValueError(
-                f"doc_id {doc_id!r} appears twice (again in entry {position}). "
+                f"doc_id {shown(doc_id)} appears twice (again in entry {position}). "
                 "Give each document its own id."
             )
         seen.add(doc_id)
@@ -66,11 +66,11 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
 def as_records(records: Any, name: str) -> list[Record]:
     """Return docs or all_qa as a list of dicts; ``name`` is what an error calls it."""
     if isinstance(records, pd.DataFrame):
-        refuse_repeated_columns(records, name)
+        refuse_odd_columns(records, name)
         rows = records.itertuples(index=False, name=None)
         return [dict(zip(records.columns, row, strict=True)) for row in rows]
     wanted = "a list of dicts or a DataFrame"
-    if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
+    if not is_list(records):
         raise wrong_type(name, wanted, records)
 
     records = [read_document(record) if _is_langchain(record) else record for record in records]
@@ -84,12 +84,17 @@ def want_fields(record: Record, fields: Sequence[str], where: str) -> None:
     """Refuse a record that lacks one of the fields."""
     missing = [field for field in fields if field not in record]
     if missing:
-        found = ", ".join(map(str, record)) or "nothing"
+        found = name_some(list(record)) or "nothing"
         raise KeyError(f"{where}: the field {missing[0]} is missing (found {found}). Add it.")
 
 
-def refuse_repeated_columns(table: pd.DataFrame, name: str) -> None:
-    """Refuse a table in which a column appears twice: no one could say which is meant."""
+def refuse_odd_columns(table: pd.DataFrame, name: str) -> None:
+    """Refuse a table in which a column is called by no text, or two are called alike."""
+    odd = [column for column in table.columns if not isinstance(column, str)]
+    if odd:
+        raise TypeError(
+            f"{name}: every column must be called by a text, found {shown(odd[0])}. Rename it."
+        )
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise ValueError(f"{name}: the column {twice} appears twice. Keep one of the two.")
@@ -123,8 +128,8 @@ def field_text(doc: Record, field: str) -> str:
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
         return ""
     raise TypeError(
-        f"{doc.get('doc_id')}: {field} must be a text, found {type(value).__name__} {value!r}. "
-        f"Make it a text: str(...)."
+        f"{doc.get('doc_id')}: {field} must be a text, found {type(value).__name__} "
+        f"{shown(value)}. Make it a text: str(...)."
     )
 
 

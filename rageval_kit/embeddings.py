@@ -81,7 +81,12 @@ def _of_provider(provider: str, model: str) -> "Embeddings":
         # It advises the package langchain, which brings an agent framework for this one function.
         warnings.filterwarnings("ignore", message=".*init_embeddings.* was deprecated")
         # With a provider given it is never the Runnable of its type hint.
-        return cast(Embeddings, init_embeddings(model, provider=provider))
+        try:
+            return cast(Embeddings, init_embeddings(model, provider=provider))
+        except (ValueError, ImportError) as error:
+            raise type(error)(
+                f"load_embeddings({provider}:{model}): {str(error).strip()}."
+            ) from error
 
 
 def _openai_embeddings(name: str, model: str) -> "Embeddings":

@@ -1,13 +1,14 @@
 """Why this number: one cell of a metric's table, with the formula filled in."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Unpack
 
 import pandas as pd
 
 from rageval_kit.formulas import Cell, Formula
 from rageval_kit.judgements import AllQA, is_relevant, read_judgements
-from rageval_kit.messages import name_some
+from rageval_kit.messages import name_some, shown
 from rageval_kit.metrics import TREATMENT, Column, as_columns, fraction_of, matrix_for, values_of
 from rageval_kit.rankings import ResultsLike
 from rageval_kit.relevance import Policies, Relevance
@@ -77,10 +78,12 @@ def explain(
         KeyError: no query of all_qa has this query_id.
         ValueError: the metric is not known.
     """
-    (column,) = as_columns([metric], k)
-    judged = read_judgements(all_qa)
-    if query_id not in judged.query_ids.tolist():
-        raise KeyError(f"all_qa has no query {query_id!r}. Choose one of its query_ids.")
+    columns = as_columns([metric], k)
+    if len(columns) != 1:
+        raise ValueError(f"explain shows one number, found k={shown(k)}. Choose one cutoff.")
+    (column,), judged = columns, read_judgements(all_qa)
+    if not isinstance(query_id, (str, Integral)) or query_id not in judged.query_ids:
+        raise KeyError(f"all_qa has no query {shown(query_id)}. Choose one of its query_ids.")
     matrix = matrix_for([column], judged, results, policies)
     row = judged.query_ids.tolist().index(query_id)
     cell = _cell(column, matrix, row)

@@ -14,7 +14,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.judgements import AllQA, read_judgements
-from rageval_kit.messages import name_some, warn_user, wrong_type
+from rageval_kit.messages import name_some, shown, warn_user, wrong_type
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score_steps
 
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
@@ -263,7 +263,8 @@ def _refuse_unwritable(ids: Sequence[Any], white_space: str) -> None:
 def _write(path: str | Path, lines: Sequence[str]) -> None:
     data = "".join(lines).encode("utf-8")
     # mtime=0: the same results give the same file.
-    write_whole(path, gzip.compress(data, mtime=0) if as_path(path).suffix == ".gz" else data)
+    path = as_path(path)
+    write_whole({path: gzip.compress(data, mtime=0) if path.suffix == ".gz" else data})
 
 
 # ---------------------------------------------------------------- any file
@@ -274,37 +275,58 @@ def as_path(path: str | Path, name: str = "path") -> Path:
 
     Raises:
         TypeError: it is something else.
-        ValueError: it is empty, or holds a NUL character.
+        ValueError: it is empty, too long, or holds a NUL character or half a character.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise wrong_type(name, "a path such as 'data/lecture/ko'", path)
-    if not str(path) or "\0" in str(path):
-        raise ValueError(f"{name} {str(path)!r} is empty or holds a NUL character. Give a path.")
+    try:
+        written = os.fsencode(path)
+    except UnicodeEncodeError:  # half a character: a lone surrogate
+        written = b""
+    longest = max(map(len, written.split(os.fsencode(os.sep))))
+    if not written or b"\0" in written or longest > 255 or len(written) > 4_000:
+        raise ValueError(
+            f"{name} {shown(os.fspath(path))} is empty, too long, or holds a NUL or half a "
+            "character. Give a path."
+        )
     return Path(path)
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all: beside its place first, and then into it.
+def write_whole(files: Mapping[Path, bytes]) -> None:
+    """Write files whole or not at all: beside their places first, and when all are, into them.
 
     Raises:
-        OSError: it cannot be written; a file that stood there before is unchanged.
+        OSError: one cannot be written; the files that stood there before are unchanged.
     """
-    path = as_path(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise IsADirectoryError(f"{path} is a folder or a device. Give the path of a file.")
-
-    beside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+    beside = {path: path.with_name(f"{path.name[:200]}.tmp-{os.getpid()}") for path in files}
     try:
-        with open(beside, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
+        for path, data in files.items():
+            if os.path.exists(path) and not os.path.isfile(path):
+                raise IsADirectoryError(f"{path} is a folder or a device. Give the path of a file.")
+            with open(beside[path], "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        for path in files:
+            os.replace(beside[path], path)
     except OSError as error:
+        if error.errno is None:  # said above
+            raise
         raise type(error)(f"{path} cannot be written: {error.strerror}.") from None
     finally:
-        if os.path.exists(beside):
-            os.remove(beside)
+        for left in beside.values():
+            left.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder where there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "a file has that name" if folder.is_file() else error.strerror
+        raise type(error)(
+            f"{folder} cannot be made a folder: {reason}. Give another path."
+        ) from None
 
 
 def not_found(path: Path) -> FileNotFoundError:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rageval_kit.messages import name_some
+from rageval_kit.messages import name_some, shown
 from rageval_kit.relevance import Relevance
 
 Fraction: TypeAlias = tuple[np.ndarray, np.ndarray | float]
@@ -338,7 +338,7 @@ def find_metric(written: str) -> Named:
     """
     name, at, cutoff = written.partition("@")
     name, _, given = name.partition("(")
-    metric = next((m for m in METRICS.values() if name in (m.name, m.mean)), None)
+    metric = next((m for m in METRICS.values() if name and name in (m.name, m.mean)), None)
     if metric is None:
         raise _unknown(written, name, at + cutoff)
     if at and not metric.has_cutoff:
@@ -346,14 +346,16 @@ def find_metric(written: str) -> Named:
             f"{written!r}: {name} has no cutoff, its rank is the number of relevant documents."
         )
     if at and not (cutoff.isascii() and cutoff.isdecimal()):
-        raise ValueError(f"{written!r}: a positive integer must stand behind the @, as in nDCG@10.")
+        raise ValueError(
+            f"{shown(written)}: a positive integer must stand behind the @, as in nDCG@10."
+        )
 
     parameters = dict(metric.parameters)
     for part in given.removesuffix(")").split(",") if given else ():
         key, _, value = part.partition("=")
         if key not in parameters or not re.fullmatch(r"0?\.\d+", value) or float(value) == 0:
             takes = ", ".join(f"{key} between 0 and 1" for key in parameters) or "no parameter"
-            raise ValueError(f"{written!r}: {name} takes {takes}; write RBP(p=0.8).")
+            raise ValueError(f"{shown(written)}: {name} takes {takes}; write RBP(p=0.8).")
         parameters[key] = float(value)
     return Named(metric, parameters, cutoff)
 
@@ -366,4 +368,6 @@ def _unknown(written: str, name: str, at_cutoff: str) -> ValueError:
     }
     near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     hint = f" Did you mean {known[near[0]]}{at_cutoff}?" if near else ""
-    return ValueError(f"No metric is called {written!r}.{hint} There are: {', '.join(METRICS)}.")
+    return ValueError(
+        f"No metric is called {shown(written)}.{hint} There are: {', '.join(METRICS)}."
+    )

@@ -8,7 +8,7 @@ import pandas as pd
 from rageval_kit.answers import Answers, answer_rows
 from rageval_kit.documents import text_of
 from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
-from rageval_kit.messages import name_some, warn_user, wrong_type
+from rageval_kit.messages import is_list, name_some, warn_user, wrong_type
 from rageval_kit.rankings import ResultsLike, as_rankings
 
 _BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not grounded"))
@@ -58,7 +58,10 @@ def faithfulness(
         return Faithfulness(float("nan"), "empty answer", [], [])
 
     # A word is supported as the same word in the sources, or as a part of one.
-    words, known = tokenizer(answer), set(tokenizer(text))
+    words, of_sources = tokenizer(answer), tokenizer(text)
+    if not is_list(words) or not is_list(of_sources):
+        raise wrong_type("tokenizer", "a function from a text to a list of words", tokenizer)
+    known = set(of_sources)
     supported = [word for word in words if word in known or occurs(word, text)]
     unsupported = [word for word in words if word not in supported]
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import Record, as_records, refuse_repeated_columns, want_fields
-from rageval_kit.messages import name_some, wrong_type
+from rageval_kit.documents import Record, as_records, refuse_odd_columns, want_fields
+from rageval_kit.messages import name_some, shown, wrong_type
 
 AllQA: TypeAlias = Sequence[Record] | pd.DataFrame
 
@@ -36,6 +36,8 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
         KeyError: a field is missing.
         ValueError: a query_id appears twice, or a field is empty.
     """
+    if isinstance(all_qa, pd.DataFrame):
+        refuse_odd_columns(all_qa, "all_qa")
     queries = _grouped_qrels(all_qa) if _is_qrels(all_qa) else as_records(all_qa, "all_qa")
     if not queries:
         raise ValueError("all_qa is empty: there is no query to evaluate.")
@@ -63,7 +65,7 @@ def _is_qrels(all_qa: AllQA) -> TypeGuard[pd.DataFrame]:
 def _want_text(value: Any, field: str, where: str) -> None:
     if not isinstance(value, str):
         raise TypeError(
-            f"{where}: {field} must be a text, found {type(value).__name__} {value!r}. "
+            f"{where}: {field} must be a text, found {type(value).__name__} {shown(value)}. "
             "validate_dataset(docs, all_qa) lists every such mistake."
         )
     if not value.strip():
@@ -119,27 +121,29 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
     """
     where = f"{qa.get('query_id')}: relevant_doc_ids"
     if "relevant_doc_ids" not in qa:
-        found = ", ".join(map(str, qa))
+        found = name_some(list(qa))
         raise KeyError(
             f"{where} is missing (found {found}). Give a list of doc_ids, [] if there is none."
         )
     relevant = qa["relevant_doc_ids"]
     if isinstance(relevant, dict):
-        # Nearly every grade is an int; the full check of one takes ten times as long.
+        # Nearly every grade is a small int; the full check of one takes ten times as long.
         return {
-            doc_id: float(grade) if type(grade) is int else _as_grade(grade, where, doc_id)
+            doc_id: float(grade)
+            if type(grade) is int and -9 < grade < 9
+            else _as_grade(grade, where, doc_id)
             for doc_id, grade in relevant.items()
         }
 
     if isinstance(relevant, np.ndarray):
         relevant = relevant.tolist()
     if not isinstance(relevant, (list, tuple, set, frozenset)):
-        found = f"must be a list or a dict, found {type(relevant).__name__} {relevant!r}"
+        found = f"must be a list or a dict, found {type(relevant).__name__} {shown(relevant)}"
         raise JudgementError(where, found, f"Write {_list_meant(relevant)}")
     try:
         return dict.fromkeys(relevant, 1.0)
     except TypeError:  # a list is no key
-        found = f"holds a list within the list: {relevant!r}"
+        found = f"holds a list within the list: {shown(relevant)}"
         raise JudgementError(where, found, f"Write {_list_meant(str(relevant))}") from None
 
 
@@ -160,15 +164,18 @@ def _list_meant(found: Any) -> str:
 def _as_grade(grade: Any, where: str, doc_id: Any) -> float:
     if isinstance(grade, bool) or not isinstance(grade, Real) or not _is_grade(grade):
         raise JudgementError(
-            f"{where}, {doc_id!r}",
-            f"the grade must be a finite number, found {str(grade)[:60]!r}",
+            f"{where}, {shown(doc_id)}",
+            f"the grade must be a finite number, found {shown(grade)}",
             "Write 1 for relevant, 0 for not",
         )
     return float(grade)
 
 
 def _is_grade(number: Any) -> bool:
-    return bool(abs(float(number)) < _LARGEST_GRADE)  # neither NaN nor infinite
+    try:
+        return abs(float(number)) < _LARGEST_GRADE  # neither NaN nor infinite
+    except OverflowError:
+        return False
 
 
 _LARGEST_GRADE = 1e300  # a sum of such gains is still a number
@@ -247,11 +254,7 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     if qrels.empty:
         raise ValueError("all_qa is an empty table: there is no judgement.")
 
-    rows, query_ids = pd.factorize(qrels["query_id"])
-    if (rows < 0).any():
-        raise ValueError(
-            "all_qa: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
-        )
+    rows, query_ids = factorize_ids(qrels["query_id"], "all_qa")
     docs = as_objects(qrels["doc_id"].to_numpy())
     refuse_strange_ids(as_objects(query_ids), "query_id", "all_qa")
     refuse_strange_ids(docs, "doc_id", "all_qa")
@@ -290,7 +293,7 @@ def as_index(ids: Any) -> pd.Index:
 
 def want_columns(table: pd.DataFrame, wanted: Sequence[str], name: str, why: str) -> None:
     """Refuse a table that lacks a column, or holds one twice."""
-    refuse_repeated_columns(table, name)
+    refuse_odd_columns(table, name)
     if not set(wanted) <= set(table):
         raise KeyError(f"{why}; found {', '.join(map(str, table)) or 'no column'}.")
 
@@ -321,12 +324,26 @@ def refuse_strange_ids(ids: np.ndarray, field: str, name: str) -> None:
         return
     strange = next((value for value in ids if not isinstance(value, str)), ids[0])
     raise TypeError(
-        f"{name}: every {field} must be a text, found {type(strange).__name__} {strange!r}. "
+        f"{name}: every {field} must be a text, found {type(strange).__name__} {shown(strange)}. "
         "Make ids texts on both sides; a table is read so with dtype=str."
     )
 
 
 _KINDS = ("text", "integer", "none")
+
+
+def factorize_ids(column: Any, name: str) -> tuple[np.ndarray, Any]:
+    """Return the position of each id among the different ones, and these; refuse a missing one."""
+    try:
+        positions, ids = pd.factorize(column)
+    except TypeError:  # a list is no id
+        refuse_strange_ids(as_objects(column), "query_id", name)
+        raise
+    if (positions < 0).any():
+        raise ValueError(
+            f"{name}: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
+        )
+    return positions, ids
 
 
 def kind_of_ids(ids: np.ndarray) -> str:
@@ -356,6 +373,12 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
     """Refuse ids that look alike and differ in their Unicode form: they would never match."""
     if kind_of_ids(as_objects(ids)) != "text" or "".join(ids).isascii():
         return
+    for value in ids:
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise ValueError(
+                f"{field} {shown(value)} holds half a character (a lone surrogate), which no file "
+                "can keep. Read the ids again, as UTF-8."
+            )
     import unicodedata
 
     seen: dict[str, str] = {}
@@ -363,7 +386,7 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
         twin = seen.setdefault(unicodedata.normalize("NFC", value), value)
         if twin != value:
             raise ValueError(
-                f"{field} {value!r} is written in two Unicode forms (NFC and NFD), which look "
+                f"{field} {shown(value)} is written in two Unicode forms (NFC and NFD), which look "
                 "alike and never match. "
                 'Bring all ids to one form: unicodedata.normalize("NFC", id).'
             )

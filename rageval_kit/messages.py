@@ -10,20 +10,33 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def as_cutoff(k: Any, name: str = "k") -> int:
+def as_cutoff(k: Any, name: str = "k", most: int = 10**12) -> int:
     """Return k as an int if it is a positive integer.
 
     Raises:
-        ValueError: k is anything else; True, 2.5 and "3" are.
+        ValueError: k is anything else, as True, 2.5 and "3" are, or larger than the most.
     """
     if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
-        raise ValueError(f"{name} must be a positive integer such as 5, found {k!r}.")
-    if int(k) > _MOST:
-        raise ValueError(f"{name} must be at most {_MOST:,}: no ranking is so long.")
+        raise ValueError(f"{name} must be a positive integer such as 5, found {shown(k)}.")
+    if int(k) > most:
+        raise ValueError(f"{name} must be at most {most:,}. Choose a smaller one.")
     return int(k)
 
 
-_MOST = 10**12
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, cut where it is long.
+
+    >>> shown("q1"), shown("x" * 100)
+    ("'q1'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")
+    """
+    try:
+        return _cut(repr(value))
+    except Exception:  # a number of 5,000 digits, an object whose own repr fails
+        return f"a {type(value).__name__}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def name_some(values: Sequence[Any]) -> str:
@@ -32,8 +45,14 @@ def name_some(values: Sequence[Any]) -> str:
     >>> name_some(["q01", "q02", "q03", "q04", "q05", "q06", "q07"])
     'q01, q02, q03, q04, q05 and 2 more'
     """
-    shown = ", ".join(map(str, values[:5]))
-    return shown if len(values) <= 5 else f"{shown} and {len(values) - 5:,} more"
+    named = ", ".join(_cut(str(value)) for value in values[:5])
+    return named if len(values) <= 5 else f"{named} and {len(values) - 5:,} more"
+
+
+def is_list(value: Any) -> bool:
+    """Say whether a value is a list of things: no text, no dict, no array of a single number."""
+    single = isinstance(value, (str, bytes, Mapping)) or getattr(value, "ndim", 1) == 0
+    return isinstance(value, Iterable) and not single
 
 
 def plural(noun: str) -> str:

@@ -3,7 +3,7 @@
 What a metric computes stands in formulas.py, a line or two each.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
@@ -13,7 +13,7 @@ from rageval_kit.findings import same_ranking
 from rageval_kit.formulas import THE_FIVE, Formula, Metric, find_metric, own_words
 from rageval_kit.invariants import score_findings
 from rageval_kit.judgements import AllQA, Judgements, read_judgements
-from rageval_kit.messages import as_cutoff, count, warn_user, wrong_type
+from rageval_kit.messages import as_cutoff, count, is_list, shown, warn_user, wrong_type
 from rageval_kit.rankings import ResultsLike, knowledge
 from rageval_kit.relevance import Policies, Relevance, match
 
@@ -202,8 +202,8 @@ def evaluate(
     >>> float(evaluate(all_qa, results, metrics=["Recall@3"], average="pooled").loc["Recall", 3])
     0.5
     """
-    if average not in ("macro", "pooled"):
-        raise ValueError(f'average={average!r} is not known. Choose "macro" or "pooled".')
+    if not isinstance(average, str) or average not in ("macro", "pooled"):
+        raise ValueError(f'average={shown(average)} is not known. Choose "macro" or "pooled".')
     columns = as_columns(metrics, ks if k is None else k)
     matrix = matrix_for(columns, read_judgements(all_qa), results, policies)
     summary = summarise(columns, matrix, average)
@@ -296,7 +296,7 @@ class Column(NamedTuple):
 
 def as_columns(metrics: Metrics, ks: Cutoffs) -> list[Column]:
     """Return the columns that metrics and cutoffs name, each once."""
-    if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
+    if not is_list(metrics):
         raise wrong_type("metrics", 'a list of names such as ["nDCG@10", "Recall"]', metrics)
     cutoffs = _cutoffs(ks)
     named = [column for metric in metrics for column in _columns_of(metric, cutoffs)]
@@ -316,13 +316,15 @@ def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
     if callable(metric):
         if not hasattr(metric, "__name__"):
             raise TypeError(
-                f"The metric {metric!r} has no name for its column: write it as a function, "
+                f"The metric {shown(metric)} has no name for its column: write it as a function, "
                 "with def."
             )
         own = Metric(metric.__name__, metric, own_words, is_share=False)
         return [Column(own, k) for k in cutoffs]
     if not isinstance(metric, str):
-        raise TypeError(f'A metric is a name such as "nDCG@10" or a function, found {metric!r}.')
+        raise TypeError(
+            f'A metric is a name such as "nDCG@10" or a function, found {shown(metric)}.'
+        )
 
     named = find_metric(metric)
     if not named.metric.has_cutoff:
@@ -332,7 +334,7 @@ def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
 
 
 def _cutoffs(ks: Cutoffs) -> list[int]:
-    several = list(ks) if isinstance(ks, Iterable) and not isinstance(ks, (str, bytes)) else [ks]
+    several = list(ks) if is_list(ks) else [ks]  # type: ignore[arg-type]
     cutoffs = list(dict.fromkeys(as_cutoff(k) for k in several))
     if not cutoffs:
         raise ValueError("ks is empty: give at least one cutoff, such as ks=(1, 3, 5).")

@@ -238,7 +238,10 @@ def plot_hits(
         _write(ax, words, (hit["score"], rank), (14, 0), va="center")
 
     # Titles, or doc_ids where there is none or no font has its letters; and where better is.
-    names = [_drawable(hit.get("title") or hit["doc_id"], str(hit["doc_id"])) for hit in hits]
+    names = [
+        _drawable(hit.get("title") or hit["doc_id"], _drawable(hit["doc_id"], f"hit {rank}"))
+        for rank, hit in enumerate(hits, start=1)
+    ]
     ranks = range(1, len(hits) + 1)
     ax.set_yticks(ranks, [f"{rank}. {name}" for rank, name in zip(ranks, names, strict=True)])
     ax.set_ylim(len(hits) + 0.6, 0.4)

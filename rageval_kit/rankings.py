@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, pairwise
 from numbers import Real
 from operator import itemgetter
+from types import NoneType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,13 +18,14 @@ from rageval_kit.judgements import (
     Judgements,
     as_index,
     as_objects,
+    factorize_ids,
     numbers,
     refuse_confusable,
     refuse_other_types,
     refuse_strange_ids,
     want_columns,
 )
-from rageval_kit.messages import count, name_some, warn_user, wrong_type
+from rageval_kit.messages import as_cutoff, count, name_some, shown, warn_user, wrong_type
 
 Hit: TypeAlias = dict[str, Any]
 ResultsLike: TypeAlias = Mapping[Any, Sequence[Mapping[str, Any]]] | pd.DataFrame
@@ -61,8 +63,20 @@ class Results(dict[Any, list[Hit]]):
         changed: str = "",
         questions: Mapping[Any, str] | None = None,
     ) -> None:
+        if not isinstance(hits, Mapping):
+            raise wrong_type("hits", "a dict {query_id: [hit, ...]}", hits)
+        for name, value, kind in (
+            ("score_name", score_name, (str, NoneType)),
+            ("lower_is_better", lower_is_better, (bool, NoneType)),
+            ("index", index, (str, NoneType)),
+            ("searched", searched, int),
+            ("changed", changed, str),
+            ("questions", questions, (Mapping, NoneType)),
+        ):
+            if not isinstance(value, kind):
+                raise wrong_type(name, "what search_all(...) gives", value)
         super().__init__(hits)
-        self.k = k
+        self.k = 0 if isinstance(k, int) and k == 0 else as_cutoff(k)
         self.score_name = score_name
         self.lower_is_better = lower_is_better
         self.index = index
@@ -192,6 +206,8 @@ def knowledge(results: ResultsLike) -> dict[str, Any]:
     if isinstance(results, Results):
         return results.known
     attrs: Any = results.attrs if isinstance(results, pd.DataFrame) else {}
+    if not isinstance(attrs.get("k", 0), int):  # another tool's
+        return {}
     return {name: attrs[name] for name in _KNOWN if name in attrs}
 
 
@@ -199,7 +215,7 @@ def _as_list(ranking: Any, query_id: Any) -> Sequence[Any]:
     if not isinstance(ranking, (list, tuple)):
         raise TypeError(
             f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], '
-            f"best first; found {type(ranking).__name__} {str(ranking)[:60]}. "
+            f"best first; found {type(ranking).__name__} {shown(ranking)}. "
             "Write [] for a query that found nothing."
         )
     return ranking
@@ -209,7 +225,7 @@ def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
     if not isinstance(hit, Mapping) or "doc_id" not in hit:
         raise TypeError(
             f"{where}: a hit must be a dict with a doc_id, "
-            f'such as {{"doc_id": "doc_001"}}; found {str(hit)[:60]}.'
+            f'such as {{"doc_id": "doc_001"}}; found {shown(hit)}.'
         )
     score = hit.get("score")
     if score is not None:
@@ -222,17 +238,19 @@ def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
 
 
 def _check_score(score: Any, where: str) -> None:
-    if score is pd.NA or score != score:
+    missing = score is pd.NA or (isinstance(score, Real) and score != score)
+    if missing:
         raise ValueError(
             f"{where}: the score is NaN, so the order means nothing. Look at the search."
         )
-    if isinstance(score, (bool, np.bool_)) or not isinstance(score, Real):
-        raise TypeError(f"{where}: the score must be a number, found {score!r}. Convert it.")
+    is_number = isinstance(score, Real) and not isinstance(score, (bool, np.bool_))
+    if not is_number or (isinstance(score, int) and abs(score) > _LARGEST_SCORE):
+        raise TypeError(f"{where}: the score must be a number, found {shown(score)}. Convert it.")
 
 
 def _as_lists(table: pd.DataFrame) -> dict[Any, list[Hit]]:
     want_columns(table, ("query_id", "doc_id"), "results", _WANTED_COLUMNS)
-    query_ids = as_index(pd.unique(table["query_id"]))
+    query_ids = as_index(factorize_ids(table["query_id"], "results")[1])
     nothing = np.array([])
     everyone = Judgements(query_ids, nothing.astype(int), as_objects([]), nothing, [])
     rows, positions, _ = _ranked_positions(table, everyone, depth=None)
@@ -327,6 +345,7 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
     return Hits(rows, ranks_in_blocks(rows), docs, np.array(scores, dtype=float), searched)
 
 
+_LARGEST_SCORE = 10**300
 _NUMBERS = {
     float,
     int,
@@ -401,7 +420,7 @@ def _bad_query_ids(column: pd.Series) -> Exception:
         return ValueError(
             "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
         )
-    return TypeError(f"results: every query_id must be a text, found {column.iloc[0]!r}.")
+    return TypeError(f"results: every query_id must be a text, found {shown(column.iloc[0])}.")
 
 
 def _plain(column: pd.Series) -> Any:

@@ -21,7 +21,7 @@ from rageval_kit.judgements import (
     refuse_confusable,
     refuse_other_types,
 )
-from rageval_kit.messages import as_cutoff, name_some, warn_user
+from rageval_kit.messages import as_cutoff, name_some, shown, warn_user
 from rageval_kit.rankings import Hits, ResultsLike, knowledge, ranks_in_blocks, read_hits
 
 NoRelevant: TypeAlias = Literal["exclude", "zero", "one", "error"]
@@ -254,11 +254,11 @@ def _complete(policies: Mapping[str, Any]) -> Policies:
         if name not in _CHOICES:
             hint = " The cutoff is called k here." if name == "ks" else ""
             raise TypeError(
-                f"No policy is called {name!r}; there are: {', '.join(_CHOICES)}.{hint}"
+                f"No policy is called {shown(name)}; there are: {', '.join(_CHOICES)}.{hint}"
             )
         if not isinstance(value, str) or value not in _CHOICES[name]:
             choices = ", ".join(map(repr, _CHOICES[name]))
-            raise ValueError(f"{name}={value!r} is not a policy. Choose one of: {choices}.")
+            raise ValueError(f"{name}={shown(value)} is not a policy. Choose one of: {choices}.")
     return Policies(**{**_DEFAULTS, **policies})  # type: ignore[typeddict-item]
 
 

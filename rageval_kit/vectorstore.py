@@ -8,7 +8,6 @@ the metadata.
 import hashlib
 import io
 import json
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rageval_kit.documents import Docs, as_docs, one_line, read_document, text_of
+from rageval_kit.files import as_path, make_folder, write_whole
 from rageval_kit.identity import model_name
 from rageval_kit.messages import count, describe, name_some, show_progress, wrong_type
 
@@ -303,7 +303,7 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     import faiss
 
     refuse_other_stores(vectorstore)
-    folder = _as_folder(folder)
+    folder = as_path(folder, "folder")
 
     # Through numpy, because FAISS itself cannot open a path with Korean letters on Windows.
     packed = io.BytesIO()
@@ -319,13 +319,9 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
         "distance_strategy": kept["distance_strategy"].value,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
-    _replace_files(folder, files | {_SETTINGS: json.dumps(settings, indent=1).encode()})
-
-
-def _as_folder(folder: Any) -> Path:
-    if not isinstance(folder, (str, os.PathLike)):
-        raise wrong_type("folder", 'a path such as "vectorstore"', folder)
-    return Path(folder)
+    files |= {_SETTINGS: json.dumps(settings, indent=1).encode()}
+    make_folder(folder)
+    write_whole({folder / name: data for name, data in files.items()})
 
 
 def _as_line(document: "Document") -> str:
@@ -341,21 +337,6 @@ def _as_line(document: "Document") -> str:
         ) from error
 
 
-def _replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files beside those of the same name, and put them in their place when all are written.
-
-    A full disk or a kernel that dies leaves the old files; the rest is for the checksums to tell.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
-        with (folder / f"{name}.new").open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    for name in files:
-        os.replace(folder / f"{name}.new", folder / name)
-
-
 def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
     """Read a store that `save_vectorstore` wrote; it searches as before, to the last bit.
 
@@ -367,7 +348,7 @@ def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
         FileNotFoundError: a file of the store is not found.
         ValueError: the store was built with another model, or its files do not belong together.
     """
-    folder = _as_folder(folder)
+    folder = as_path(folder, "folder")
     model, index, documents, settings = _read_store(folder)
     if model != model_name(embeddings):
         raise ValueError(
