@@ -33,16 +33,16 @@ _SCHEMA = (
 class Cache:
     """Rankings by index fingerprint and question, and answers, in a file or in memory.
 
-    Threads may share one: a transaction of one has it alone.
+    Threads may share one: each has it alone while it reads or writes.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
         # Autocommit: every batch is one explicit transaction, so that a kernel that dies loses that
         # batch only. The timeout lets two notebooks write to one file in turn.
-        with self._in_words():
+        with self._alone():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(
                 path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
@@ -83,6 +83,8 @@ class Cache:
                 "WHERE fingerprint = ? AND question = ? AND k >= ?",
                 (*key, k),
             )
+
+            # Deep enough and whole: cut at k. Broken: forget it, so that it can be stored again.
             ranking = _as_ranking(row[0], size) if row else None
             if ranking is not None:
                 found[question] = ranking[:k]
@@ -129,14 +131,14 @@ class Cache:
         """
         if self._read("SELECT fingerprint FROM indexes ORDER BY asked DESC") == (fingerprint,):
             return
-        self._db.execute("PRAGMA busy_timeout = 0")
+        self._read("PRAGMA busy_timeout = 0")
         with suppress(ValueError):
             self._write(
                 "INSERT INTO indexes SELECT ?, ?, coalesce(max(asked), 0) + 1 FROM indexes "
                 "WHERE true ON CONFLICT DO UPDATE SET asked = excluded.asked",
                 [(fingerprint, json.dumps(contents))],
             )
-        self._db.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
+        self._read(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
 
     # ------------------------------------------------------------ answers
 
@@ -152,7 +154,7 @@ class Cache:
     # ------------------------------------------------------------ SQLite, and its errors in words
 
     def _read(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        with self._in_words():
+        with self._alone():
             return self._db.execute(sql, values).fetchone()
 
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -161,7 +163,7 @@ class Cache:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._lock, self._in_words():
+        with self._alone():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -171,10 +173,13 @@ class Cache:
                     self._db.execute("ROLLBACK")
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads out, and say in words what SQLite says."""
         try:
-            yield
+            with self._lock:
+                yield
         except (OSError, sqlite3.Error) as error:
+            # The cure goes by what is wrong: another session, the path or disk, the file itself.
             what = getattr(error, "strerror", None) or str(error)
             if "locked" in what:
                 cure = "Is another session writing to it? Try again when it is done."

@@ -321,6 +321,7 @@ def duplicate_index(
 
 def _refuse_odd_copies(n: int, times: int, share: float, change: Any, rng: Any) -> None:
     """Refuse arguments of `duplicate_index` that make no index."""
+    # How many copies of how many documents.
     if n == 0:
         raise ValueError("The vectorstore holds no document to copy: add some, or rebuild it.")
     if as_cutoff(times, "times") < 2 or not isinstance(share, Real) or not 0 < share <= 1:
@@ -333,6 +334,8 @@ def _refuse_odd_copies(n: int, times: int, share: float, change: Any, rng: Any) 
             f"times={times:,} of {n:,} documents are more than {_MOST:,}, too many for an index. "
             "Take a smaller number."
         )
+
+    # What they are changed with, and drawn by.
     if change is not None and not callable(change):
         raise wrong_type("change", "a function from a text to a text, or None", change)
     try:

@@ -9,7 +9,6 @@ import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 
-from rageval_kit.identity import model_settings as embeddings_settings  # noqa: F401
 from rageval_kit.messages import wrong_type
 
 if TYPE_CHECKING:

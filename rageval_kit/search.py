@@ -74,6 +74,7 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
         KeyError: a query has no query_id or question.
         TypeError: one of these is not a text, or the vectorstore cannot be searched.
     """
+    # What is asked for, before anything is embedded.
     k = as_cutoff(k)
     if not any(hasattr(vectorstore, way) for way in ("similarity_search", "invoke")):
         wanted = "a LangChain vector store or retriever, such as build_vectorstore(...)"
@@ -81,6 +82,7 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
     queries = as_queries(all_qa, ("query_id", "question"))
     questions = {qa["query_id"]: qa["question"] for qa in queries}
 
+    # FAISS in batches and from the cache; any other store query by query.
     if is_faiss(vectorstore):
         return search_cached(FaissIndex(vectorstore), questions, k, cache)
     if cache is not None:
@@ -158,6 +160,7 @@ def search_cached(
 
 def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Say in words how an index differs from the one that was last asked."""
+    # The documents, by their texts' hashes.
     old, new = before["texts"], now["texts"]
     changes = {
         "added": new.keys() - old.keys(),
@@ -166,6 +169,8 @@ def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     }
     said = [f"{len(ids)} {how} ({name_some(sorted(ids))})" for how, ids in changes.items() if ids]
     sentences = [f"documents since the last search: {', '.join(said)}"] if said else []
+
+    # The model; else it is what has no name: vectors, order, a setting.
     if before["model"] != now["model"]:
         sentences.append(f"embeddings were {before['model']}, now {now['model']}")
     return (
@@ -328,6 +333,7 @@ def _search_one_by_one(store: Any, questions: Mapping[Any, str], k: int) -> Resu
     for query_id, question in show_progress(list(questions.items()), "searching", "query"):
         hits[query_id] = _ask(store, question, k)[:k]
 
+    # A retriever has a depth of its own, which may be less than k.
     deepest = max(map(len, hits.values()))
     if deepest < k:
         warn_user(
@@ -335,6 +341,8 @@ def _search_one_by_one(store: Any, questions: Mapping[Any, str], k: int) -> Resu
             f"k={k}. If the corpus is larger, ask for more: "
             f'as_retriever(search_kwargs={{"k": {k}}}).'
         )
+
+    # The direction of its scores is told by their order.
     scored = any("score" in hit for ranking in hits.values() for hit in ranking)
     return Results(
         hits,

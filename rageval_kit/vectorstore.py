@@ -69,6 +69,8 @@ def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
     """
     refuse_other_stores(vectorstore)
     documents = to_documents(docs)
+
+    # An id may be taken as doc_id, or as LangChain's own id of a document.
     held = stored_documents(vectorstore)
     taken = {read_document(document)["doc_id"] for document in held}
     taken |= set(vectorstore.index_to_docstore_id.values())
@@ -150,12 +152,14 @@ def as_vectors(
     Raises:
         ValueError: the vectors are too few, of several widths, not of numbers, NaN or infinite.
     """
+    # A table of numbers, a row a name, ...
     vectors = _as_numbers(embedded)
     if vectors is None or vectors.ndim != 2 or vectors.shape[1] != (width or vectors.shape[1]):
         raise _no_vectors(embedded, names, width, noun)
     if len(vectors) != len(names) or not vectors.size:
         raise _no_vectors(embedded, names, width, noun)
 
+    # ... and all of them finite.
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
     if broken:
         raise ValueError(
@@ -176,6 +180,7 @@ def _as_numbers(embedded: Any) -> np.ndarray | None:
 
 def _no_vectors(embedded: Any, names: Sequence[str], width: int | None, noun: str) -> ValueError:
     """Return the error for the first of the vectors that is none."""
+    # Not one a name.
     is_list = hasattr(embedded, "__len__") and not isinstance(embedded, (str, Mapping))
     if not is_list or len(embedded) != len(names):
         found = count(len(embedded), "vector") if is_list else describe(embedded)
@@ -184,6 +189,7 @@ def _no_vectors(embedded: Any, names: Sequence[str], width: int | None, noun: st
             "one vector each was wanted. Look at the model."
         )
 
+    # The first of another width than the others, or without numbers.
     widths = [_width(vector) for vector in embedded]
     width = width or max(widths[0], 1)
     at = next((at for at, its in enumerate(widths) if its != width), 0)

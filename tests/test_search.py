@@ -320,7 +320,7 @@ def test_the_cache_goes_by_the_question_and_not_by_its_id(store, letters, cache)
     assert (list(results), letters.calls) == (["other"], (0, 0))
 
 
-def test_an_id_with_another_question_is_searched_anew(store, cache):
+def test_an_id_with_another_question_is_searched_again(store, cache):
     search_all(store, [{"query_id": "q01", "question": "What is cut?"}], 2, cache=cache)
     results = search_all(
         store, [{"query_id": "q01", "question": "What comes first?"}], 2, cache=cache
@@ -403,7 +403,7 @@ def test_a_smaller_k_is_served_from_a_deeper_entry(store, letters, cache):
     assert (results.k, results.cached) == (2, 2)
 
 
-def test_a_deeper_k_is_searched_anew(store, cache):
+def test_a_deeper_k_is_searched_again(store, cache):
     search_all(store, ALL_QA, 2, cache=cache)
     results = search_all(store, ALL_QA, 4, cache=cache)
     assert (results.searched, results.cached) == (2, 0)
