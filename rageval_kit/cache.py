@@ -188,7 +188,7 @@ class Cache:
             else:
                 cure = "Delete the file or give another path."
             raise ValueError(
-                f"{shown(str(self._path))} cannot be used as a search cache ({what}). {cure}"
+                f"{shown(str(self._path), 1_000)} cannot be used as a search cache ({what}). {cure}"
             ) from error
 
 

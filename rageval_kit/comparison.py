@@ -4,6 +4,7 @@ The unit is the query: every interval and test resamples queries, the same ones 
 """
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -334,14 +335,10 @@ def queries_needed(effect_size: float, level: float = _LEVEL) -> int:
     """
     from scipy.stats import norm
 
-    effect_size, level = (
-        float(_as_numbers([value], name, ndim=1)[0])
-        for name, value in (("effect_size", effect_size), ("level", level))
-    )
-    if not abs(effect_size) > _ROUNDING or not 0 < level < 1:
-        raise ValueError(
-            f"effect_size must not be 0 and level between 0 and 1, found {effect_size} and {level}."
-        )
+    if not isinstance(effect_size, Real) or not abs(float(effect_size)) > _ROUNDING:
+        raise ValueError(f"effect_size must be a number and not 0, found {shown(effect_size)}.")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level must be a number between 0 and 1, found {shown(level)}.")
     z = norm.isf(level / 2) + norm.isf(1 - _POWER)
     return max(2, int(np.ceil((z / effect_size) ** 2)))
 

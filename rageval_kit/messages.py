@@ -23,20 +23,20 @@ def as_cutoff(k: Any, name: str = "k", most: int = 10**12) -> int:
     return int(k)
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, most: int = 60) -> str:
     """Return a value as Python writes it, cut where it is long.
 
     >>> shown("q1"), shown("x" * 100)
     ("'q1'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")
     """
     try:
-        return _cut(repr(value))
+        return _cut(repr(value), most)
     except Exception:  # a number of 5,000 digits, an object whose own repr fails
         return f"a {type(value).__name__}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def name_some(values: Sequence[Any]) -> str:
@@ -45,7 +45,7 @@ def name_some(values: Sequence[Any]) -> str:
     >>> name_some(["q01", "q02", "q03", "q04", "q05", "q06", "q07"])
     'q01, q02, q03, q04, q05 and 2 more'
     """
-    named = ", ".join(_cut(str(value)) for value in values[:5])
+    named = ", ".join(_cut(str(value), most=200) for value in values[:5])
     return named if len(values) <= 5 else f"{named} and {len(values) - 5:,} more"
 
 

@@ -434,7 +434,9 @@ def doc_of(hit, doubts):
     score = plain(hit.get("score"))
     if isinstance(score, float) and math.isnan(score):
         return Broken("a score is NaN")
-    if (score is not None and (isinstance(score, bool) or not isinstance(score, (int, float)))) or (score is not None and not abs(score) < 1e300):
+    if (score is not None and (isinstance(score, bool) or not isinstance(score, (int, float)))) or (
+        score is not None and not abs(score) < 1e300
+    ):
         doubts.append(f"a score is {score!r}")
     try:
         return an_id(hit["doc_id"], doubts)

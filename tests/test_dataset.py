@@ -251,7 +251,7 @@ def test_of_a_relative_folder_the_working_folder_is_named(tmp_path, monkeypatch)
 
 def test_a_file_in_place_of_its_folder_is_told_with_the_folder(own):
     message = refusal(own / "corpus.jsonl", NotADirectoryError)
-    assert f"is a file; give its folder: {own}" in message
+    assert f"is a file. Give its folder: {own}" in message
 
 
 @pytest.mark.parametrize("depth", ["ko", "lecture/ko"])
@@ -268,7 +268,7 @@ def test_what_is_no_path_is_refused(folder):
 
 @pytest.mark.parametrize("folder", ["", "a\0b"])
 def test_a_path_that_no_folder_can_have_is_refused(folder):
-    assert "is empty or holds a NUL" in refusal(folder)
+    assert "is empty, too long, or holds a NUL" in refusal(folder)
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, "9" * 5_000], ids=["brackets", "digits"])

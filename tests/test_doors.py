@@ -216,7 +216,7 @@ def test_the_direction_of_scores_is_told_from_their_order():
     ("results", "said"),
     [
         ({"q1": None}, "q1: a list of hits was wanted"),
-        ({"q1": ["A"]}, "q1, rank 1: a hit must be a dict with a doc_id.*found A"),
+        ({"q1": ["A"]}, "q1, rank 1: a hit must be a dict with a doc_id.*found 'A'"),
         ({"q1": [None]}, "q1, rank 1: a hit must be a dict"),
         ({"q1": [np.int64(1)]}, "q1, rank 1: a hit must be a dict"),
         ({"q1": [{"id": "A"}]}, "q1, rank 1: a hit must be a dict with a doc_id"),

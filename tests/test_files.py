@@ -485,7 +485,7 @@ def test_what_is_no_path_is_refused(load, path):
 @loaders
 @pytest.mark.parametrize("path", ["", "a\0b"])
 def test_a_path_that_no_file_can_have_is_refused(load, path):
-    with pytest.raises(ValueError, match="empty or holds a NUL"):
+    with pytest.raises(ValueError, match="is empty, too long, or holds a NUL"):
         load(path)
 
 

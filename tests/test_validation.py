@@ -185,7 +185,7 @@ def test_a_relevant_document_that_is_no_text(relevant):
 def test_a_grade_that_is_no_number(grade):
     sentence = error(all_qa=with_query(relevant_doc_ids={"doc_003": grade}))
     assert sentence.startswith("q03: ")
-    assert f"'doc_003': the grade must be a finite number, found {str(grade)!r}" in sentence
+    assert f"'doc_003': the grade must be a finite number, found {grade}" in sentence
     assert "Write 1 for relevant, 0 for not." in sentence
 
 
