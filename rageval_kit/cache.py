@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rageval_kit.messages import shown, wrong_type
+from rageval_kit.messages import wrong_type
 
 Ranking: TypeAlias = list[tuple[int, float]]  # (position in the index, score), best first
 
@@ -188,7 +188,7 @@ class Cache:
             else:
                 cure = "Delete the file or give another path."
             raise ValueError(
-                f"{shown(str(self._path), 1_000)} cannot be used as a search cache ({what}). {cure}"
+                f"{str(self._path)[:1_000]} cannot be used as a search cache ({what}). {cure}"
             ) from error
 
 

@@ -23,14 +23,14 @@ def as_cutoff(k: Any, name: str = "k", most: int = 10**12) -> int:
     return int(k)
 
 
-def shown(value: Any, most: int = 60) -> str:
+def shown(value: Any) -> str:
     """Return a value as Python writes it, cut where it is long.
 
     >>> shown("q1"), shown("x" * 100)
     ("'q1'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")
     """
     try:
-        return _cut(repr(value), most)
+        return _cut(repr(value), most=60)
     except Exception:  # a number of 5,000 digits, an object whose own repr fails
         return f"a {type(value).__name__}"
 
