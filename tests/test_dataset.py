@@ -266,7 +266,7 @@ def test_what_is_no_path_is_refused(folder):
     assert "folder must be a path" in refusal(folder, TypeError)
 
 
-@pytest.mark.parametrize("folder", ["", "a\0b"])
+@pytest.mark.parametrize("folder", ["", "a\0b", "a\ud83d"])
 def test_a_path_that_no_folder_can_have_is_refused(folder):
     assert "is empty, too long, or holds a NUL" in refusal(folder)
 

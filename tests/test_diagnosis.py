@@ -29,7 +29,11 @@ def pipeline(*ranks_of_queries, depth=20):
         query_id, relevant = f"q{number:03}", {f"r{i}": rank for i, rank in enumerate(ranks)}
         at = {rank: doc_id for doc_id, rank in relevant.items()}
         results[query_id] = [
-            {"doc_id": at.get(rank, f"x{rank}"), "title": "", "content": "red blue green"}
+            {
+                "doc_id": at.get(rank, f"x{rank}"),
+                "title": "",
+                "content": "It is red and blue and green.",
+            }
             for rank in range(1, depth + 1)
         ]
         all_qa.append(

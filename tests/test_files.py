@@ -483,7 +483,7 @@ def test_what_is_no_path_is_refused(load, path):
 
 
 @loaders
-@pytest.mark.parametrize("path", ["", "a\0b"])
+@pytest.mark.parametrize("path", ["", "a\0b", "a\ud83d"])
 def test_a_path_that_no_file_can_have_is_refused(load, path):
     with pytest.raises(ValueError, match="is empty, too long, or holds a NUL"):
         load(path)
@@ -661,6 +661,11 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         save_run({"q1": hits("b")}, tmp_path / "run")
     assert (tmp_path / "run").read_bytes() == old
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_path_that_no_file_can_have_is_not_written():
+    with pytest.raises(ValueError, match="too long, or holds"):
+        save_run({"q1": hits("a")}, "run\ud83d")
 
 
 def test_a_folder_is_not_written_over(tmp_path):
