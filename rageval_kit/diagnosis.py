@@ -119,9 +119,9 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
     for name, value in given.items():
         if name not in DEFAULT_THRESHOLDS:
             known = ", ".join(DEFAULT_THRESHOLDS)
-            raise ValueError(f"No threshold is called {name}; there are: {known}.")
+            raise ValueError(f"No threshold is called {shown(name)}; there are: {known}.")
         if isinstance(value, bool) or not isinstance(value, Real) or value != value:
-            raise ValueError(f"The threshold of {name} must be a number, found {value!r}.")
+            raise ValueError(f"The threshold of {name} must be a number, found {shown(value)}.")
     return {**DEFAULT_THRESHOLDS, **given}
 
 

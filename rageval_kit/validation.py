@@ -5,7 +5,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import pandas as pd
@@ -14,7 +14,7 @@ from rageval_kit.documents import Docs, Record, as_records
 from rageval_kit.findings import Finding, Report
 from rageval_kit.judgements import AllQA, JudgementError, as_queries, is_relevant, relevant_grades
 from rageval_kit.language import equal_text_key
-from rageval_kit.messages import count, name_some, plural, wrong_type
+from rageval_kit.messages import count, name_some, plural, shown, wrong_type
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
@@ -126,7 +126,7 @@ def _contents(
             if field not in record:
                 continue
             if not isinstance(value, str) or not (value.strip() or field == "title"):
-                what = f"{field} must be a text that is not empty, found {_short(value)}"
+                what = f"{field} must be a text that is not empty, found {shown(value)}"
                 cure = f"Give it a {field}, or take the {name} out"
             elif half := _HALF.search(value):
                 what = f"{field} holds half a character, {half[0]!r}"
@@ -149,15 +149,11 @@ _HALF = re.compile("[\ud800-\udfff]")  # of a character beyond U+FFFF, such as a
 
 
 def _where(record: Record, name: str, id_field: str, place: int) -> str:
-    return f"{name} {place} ({id_field} {_short(record.get(id_field))})"
+    return f"{name} {place} ({id_field} {shown(record.get(id_field))})"
 
 
 def _found(record: Record) -> str:
     return f"found {', '.join(map(str, record)) or 'nothing'}"
-
-
-def _short(value: Any) -> str:
-    return repr(value)[:80]
 
 
 def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Finding]:
@@ -168,7 +164,7 @@ def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Findin
             continue
         value = record[id_field]
         if not isinstance(value, str) or not value.strip():
-            found = f"{type(value).__name__} {_short(value)}"
+            found = f"{type(value).__name__} {shown(value)}"
             what = f"{id_field} must be a text that is not empty, found {found}"
             yield Finding("error", "id type", f"{name} {position}", what, _as_text(value))
         if isinstance(value, (str, Real)) and value == value:  # NaN is unequal to itself
@@ -176,7 +172,7 @@ def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Findin
 
     for (_, value), where in positions.items():
         if len(where) > 1:
-            what = f"{id_field} {value!r} appears {len(where)} times"
+            what = f"{id_field} {shown(value)} appears {len(where)} times"
             cure = f"Give every {name} an id of its own, or remove the repeats"
             yield Finding("error", "repeated id", f"{plural(name)} {name_some(where)}", what, cure)
 
@@ -185,21 +181,25 @@ def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Findin
         alike[_canonical(value)].append(value)
     for values in alike.values():
         if len(values) > 1:
-            what = f"{' and '.join(map(repr, values))} differ only by {_difference(*values[:2])}"
+            what = f"{' and '.join(map(shown, values))} differ only by {_difference(*values[:2])}"
             cure = "Write an id in one way everywhere"
             yield Finding("error", "confusable ids", f"{id_field}s", what, cure)
 
 
+def _named(an_id: Any) -> str:
+    return an_id if isinstance(an_id, str) else shown(an_id)
+
+
 def _as_text(value: Any) -> str:
     is_number = isinstance(value, Real) and value == value
-    return f'Make it a text: "{str(value)[:60]}"' if is_number else "Give it an id"
+    return f'Make it a text: "{_canonical(value)}"' if is_number else "Give it an id"
 
 
 def _canonical(value: Any) -> str:
     """Return the id without what no eye sees: type, outer white space, case, Unicode form."""
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):
         value = int(value)
-    text = " ".join(str(value).split()).casefold()
+    text = " ".join(_named(value).split()).casefold()
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
@@ -236,7 +236,7 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
         yield from _few_or_repeated(name, grades, len(qa["relevant_doc_ids"]))
         for doc_id in grades:
             if not (isinstance(doc_id, str) and doc_id in corpus.texts):
-                yield corpus.problem_of(doc_id, f"{name} -> {doc_id}")
+                yield corpus.problem_of(doc_id, f"{name} -> {_named(doc_id)}")
 
 
 def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterator[Finding]:
@@ -271,11 +271,11 @@ class _Corpus:
         """Say why this relevant_doc_id is none of the documents."""
         twin = self._alike.get(_canonical(doc_id))
         if twin is not None and (type(twin), twin) != (type(doc_id), doc_id):
-            differ = f"differs from the corpus's {twin!r} only by {_difference(doc_id, twin)}"
+            differ = f"differs from the corpus's {shown(twin)} only by {_difference(doc_id, twin)}"
             cure = "Write the id as text and in the same way on both sides"
-            return Finding("error", "confusable ids", where, f"{doc_id!r} {differ}", cure)
+            return Finding("error", "confusable ids", where, f"{shown(doc_id)} {differ}", cure)
         if not isinstance(doc_id, str):
-            found = f"{type(doc_id).__name__} {_short(doc_id)}"
+            found = f"{type(doc_id).__name__} {shown(doc_id)}"
             what = f"a relevant_doc_id must be a text, found {found}"
             return Finding("error", "id type", where, what, _as_text(doc_id))
 
@@ -313,10 +313,10 @@ def _texts(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[F
             yield Finding("warning", "question is a document", where, what, cure)
 
 
-def _groups(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[Any]]:
+def _groups(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[str]]:
     """Return the members of each text, under what equal texts share."""
-    groups: dict[str, list[Any]] = defaultdict(list)
+    groups: dict[str, list[str]] = defaultdict(list)
     for text, member in pairs:
         if isinstance(text, str) and text.strip():
-            groups[equal_text_key(text)].append(member)
+            groups[equal_text_key(text)].append(_named(member))
     return groups

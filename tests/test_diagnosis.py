@@ -266,7 +266,8 @@ def test_the_recall_from_which_generation_is_blamed_can_be_given():
 
 def test_an_unknown_threshold_is_refused_and_the_known_named():
     with pytest.raises(
-        ValueError, match=r"No threshold is called Recall@5; there are: Recall@20, .*, faithfulness"
+        ValueError,
+        match=r"No threshold is called 'Recall@5'; there are: Recall@20, .*, faithfulness",
     ):
         diagnose(*first_at(at_1=2), thresholds={"Recall@5": 0.5})
 

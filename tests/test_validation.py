@@ -185,7 +185,7 @@ def test_a_relevant_document_that_is_no_text(relevant):
 def test_a_grade_that_is_no_number(grade):
     sentence = error(all_qa=with_query(relevant_doc_ids={"doc_003": grade}))
     assert sentence.startswith("q03: ")
-    assert f"'doc_003': the grade must be a finite number, found {grade}" in sentence
+    assert f"'doc_003': the grade must be a finite number, found {grade!r}" in sentence
     assert "Write 1 for relevant, 0 for not." in sentence
 
 
@@ -359,6 +359,13 @@ def test_any_value_in_any_field_is_a_finding_and_no_exception(value):
     all_qa = [dict.fromkeys(ALL_QA[0], value), ALL_QA[1]]
     assert len(validate_dataset(docs, all_qa)) >= 4
     assert len(validate_dataset(pd.DataFrame(docs), pd.DataFrame(all_qa))) >= 4
+
+
+def test_an_id_of_5000_digits_is_a_finding():
+    number = 10**5000
+    docs = [DOCS[0] | {"doc_id": number}, DOCS[0] | {"doc_id": number}]
+    all_qa = [ALL_QA[0] | {"query_id": number, "relevant_doc_ids": [number]}]
+    assert "doc_id must be a text" in validate_dataset(docs, all_qa).errors[0]
 
 
 def test_the_cure_for_a_number_is_the_same_id_as_text():
