@@ -11,7 +11,9 @@ class _Offline(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector a text."""
-        return self._encode(list(texts)).tolist() if texts else []
+        # Half an emoji, as a JSON writer may leave it, is read as a question mark.
+        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        return self._encode(whole).tolist() if whole else []
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of one text, the same as among documents."""

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -29,13 +29,14 @@ def shown(value: Any) -> str:
     >>> shown("q1"), shown("x" * 100)
     ("'q1'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")
     """
+    return _cut(value, repr, most=60)
+
+
+def _cut(value: Any, write: Callable[[Any], str], most: int) -> str:
     try:
-        return _cut(repr(value), most=60)
+        text = write(value)
     except Exception:  # a number of 5,000 digits, an object whose own repr fails
         return f"a {type(value).__name__}"
-
-
-def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
@@ -45,7 +46,7 @@ def name_some(values: Sequence[Any]) -> str:
     >>> name_some(["q01", "q02", "q03", "q04", "q05", "q06", "q07"])
     'q01, q02, q03, q04, q05 and 2 more'
     """
-    named = ", ".join(_cut(str(value), most=200) for value in values[:5])
+    named = ", ".join(_cut(value, str, most=200) for value in values[:5])
     return named if len(values) <= 5 else f"{named} and {len(values) - 5:,} more"
 
 

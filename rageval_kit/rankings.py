@@ -330,19 +330,18 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
     # All hits at once; where that fails, hit by hit to say which is wrong.
     hits = list(chain.from_iterable(rankings))
     try:
-        docs, scores = (
-            as_objects(list(map(itemgetter("doc_id"), hits))),
-            [h.get("score") for h in hits],
-        )
-        sound = set(map(type, scores)) <= _NUMBERS and not any(score != score for score in scores)
-    except (TypeError, KeyError, IndexError, AttributeError):
+        docs = as_objects(list(map(itemgetter("doc_id"), hits)))
+        given = [hit.get("score") for hit in hits]
+        scores = np.array(given, dtype=float)
+        sound = set(map(type, given)) <= _NUMBERS and not any(score != score for score in given)
+    except (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError):
         sound = False
     if not sound:
         as_rankings(dict(zip(judged.query_ids, rankings, strict=True)))
     refuse_strange_ids(docs, "doc_id", "results")
 
     rows = np.repeat(np.arange(len(rankings)), [len(ranking) for ranking in rankings])
-    return Hits(rows, ranks_in_blocks(rows), docs, np.array(scores, dtype=float), searched)
+    return Hits(rows, ranks_in_blocks(rows), docs, scores, searched)
 
 
 _LARGEST_SCORE = 10**300

@@ -391,3 +391,31 @@ def reads(monkeypatch):
 def test_all_qa_is_read_once_and_each_run_once(call, runs, reads):
     call()
     assert reads == {"read_judgements": 1, "read_hits": runs}
+
+
+def test_a_score_too_large_for_a_number_is_refused():
+    with pytest.raises(TypeError, match="q1, rank 1: the score must be a number"):
+        recall(ALL_QA[:1], {"q1": scored(("A", 10**400))})
+
+
+def test_half_a_character_in_an_id_is_refused():
+    with pytest.raises(ValueError, match="half a character"):
+        recall([query(["d\ud83d"])], {"q1": hits("d\ud83d")})
+
+
+@pytest.mark.parametrize("columns", [["doc_id", ["text"]], ["doc_id", 5]], ids=str)
+def test_a_column_that_is_called_by_no_text_is_refused(columns):
+    with pytest.raises(TypeError, match=r"docs: every column must be called by a text"):
+        as_docs(pd.DataFrame([["A", "B"]], columns=columns))
+
+
+@pytest.mark.parametrize("ks", [{1: [1]}, np.array(5), "5", b"\x05", None], ids=str)
+def test_cutoffs_are_integers(ks):
+    with pytest.raises(ValueError, match="k must be a positive integer"):
+        recall(ALL_QA, RESULTS, ks=ks)
+
+
+def test_a_long_input_is_not_shown_whole():
+    with pytest.raises(ValueError, match="is not a policy") as refused:
+        recall(ALL_QA, RESULTS, gain="x" * 20_000)
+    assert len(str(refused.value)) < 200

@@ -235,3 +235,9 @@ def test_the_key_is_not_in_the_cache_file(server, lecture_ko, tmp_path):
     vectorstore = build_vectorstore(lecture_ko.docs, load_embeddings(OPENAI))
     search_all(vectorstore, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
     assert KEY.encode() not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["use-multilingual", "chars"])
+def test_half_an_emoji_is_embedded_as_a_question_mark(name):
+    model = load_embeddings(name)
+    assert model.embed_query("parking \ud83d") == model.embed_query("parking ?")
