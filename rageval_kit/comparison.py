@@ -4,7 +4,6 @@ The unit is the query: every interval and test resamples queries, the same ones 
 """
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 
 from rageval_kit.formulas import THE_FIVE, Formula
 from rageval_kit.judgements import AllQA, Judgements, read_judgements
-from rageval_kit.messages import as_cutoff, count, name_some, shown, wrong_type
+from rageval_kit.messages import as_cutoff, count, is_number, name_some, shown, wrong_type
 from rageval_kit.metrics import (
     Column,
     Cutoffs,
@@ -335,9 +334,9 @@ def queries_needed(effect_size: float, level: float = _LEVEL) -> int:
     """
     from scipy.stats import norm
 
-    if not isinstance(effect_size, Real) or not abs(float(effect_size)) > _ROUNDING:
+    if not is_number(effect_size) or not abs(effect_size) > _ROUNDING:
         raise ValueError(f"effect_size must be a number and not 0, found {shown(effect_size)}.")
-    if not isinstance(level, Real) or not 0 < level < 1:
+    if not is_number(level) or not 0 < level < 1:
         raise ValueError(f"level must be a number between 0 and 1, found {shown(level)}.")
     z = norm.isf(level / 2) + norm.isf(1 - _POWER)
     return max(2, int(np.ceil((z / effect_size) ** 2)))

@@ -165,7 +165,8 @@ def read_document(document: "Document") -> dict[str, Any]:
             'document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
         )
 
-    title = document.metadata.get("title") or ""
+    title = document.metadata.get("title")
+    title = title if isinstance(title, str) else ""
     first_line, _, rest = document.page_content.partition("\n")
     content = rest if title and first_line == title else document.page_content
     return {"doc_id": doc_id, "title": title, "content": content}

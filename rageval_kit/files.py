@@ -298,11 +298,13 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
     Raises:
         OSError: one cannot be written; the files that stood there before are unchanged.
     """
+    for path in files:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise IsADirectoryError(f"{path} is a folder or a device. Give the path of a file.")
+
     beside = {path: path.with_name(f"{path.name[:200]}.tmp-{os.getpid()}") for path in files}
     try:
         for path, data in files.items():
-            if os.path.exists(path) and not os.path.isfile(path):
-                raise IsADirectoryError(f"{path} is a folder or a device. Give the path of a file.")
             with open(beside[path], "wb") as file:
                 file.write(data)
                 file.flush()
@@ -310,8 +312,6 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         for path in files:
             os.replace(beside[path], path)
     except OSError as error:
-        if error.errno is None:  # said above
-            raise
         raise type(error)(f"{path} cannot be written: {error.strerror}.") from None
     finally:
         for left in beside.values():

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from rageval_kit.judgements import (
     read_judgements,
     refuse_strange_ids,
 )
-from rageval_kit.messages import count, name_some, wrong_type
+from rageval_kit.messages import count, is_number, name_some, shown, wrong_type
 from rageval_kit.metrics import as_columns, summarise
 from rageval_kit.rankings import Results, ResultsLike, as_rankings
 from rageval_kit.relevance import Relevance, changed_questions, match
@@ -205,8 +204,8 @@ def _refuse_no_numbers(summary: pd.DataFrame) -> None:
     for name, row in summary.iterrows():
         for k, value in row.items():
             empty = value is None or (isinstance(value, float) and value != value)
-            if not empty and (isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)):
+            if not empty and not is_number(value):
                 raise TypeError(
-                    f"{name}, k={k}: the score must be a number between 0 and 1, found {value!r}. "
-                    "Write 0.62 for 62 %."
+                    f"{name}, k={k}: the score must be a number between 0 and 1, found "
+                    f"{shown(value)}. Write 0.62 for 62 %."
                 )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Record, as_records, refuse_odd_columns, want_fields
-from rageval_kit.messages import name_some, shown, wrong_type
+from rageval_kit.messages import is_number, name_some, shown, wrong_type
 
 AllQA: TypeAlias = Sequence[Record] | pd.DataFrame
 
@@ -157,12 +157,12 @@ def _list_meant(found: Any) -> str:
         return f"[{str(found)!r}]" if isinstance(found, Real) and found == found else "[]"
     if found.lstrip().startswith(("[", "(", "{")):
         ids = re.findall(r"[^\s,;'\"\[\](){}]+", found)
-        return f"{ids}, a list and not its text"
-    return str([part.strip() for part in re.split("[,;]", found) if part.strip()])
+        return f"{shown(ids)}, a list and not its text"
+    return shown([part.strip() for part in re.split("[,;]", found) if part.strip()])
 
 
 def _as_grade(grade: Any, where: str, doc_id: Any) -> float:
-    if isinstance(grade, bool) or not isinstance(grade, Real) or not _is_grade(grade):
+    if not _is_grade(grade):
         raise JudgementError(
             f"{where}, {shown(doc_id)}",
             f"the grade must be a finite number, found {shown(grade)}",
@@ -172,10 +172,7 @@ def _as_grade(grade: Any, where: str, doc_id: Any) -> float:
 
 
 def _is_grade(number: Any) -> bool:
-    try:
-        return abs(float(number)) < _LARGEST_GRADE  # neither NaN nor infinite
-    except OverflowError:
-        return False
+    return is_number(number) and abs(float(number)) < _LARGEST_GRADE  # nor NaN, nor infinite
 
 
 _LARGEST_GRADE = 1e300  # a sum of such gains is still a number

@@ -56,6 +56,17 @@ def is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not single
 
 
+def is_number(value: Any) -> bool:
+    """Say whether a value is a number that a float can hold; NaN and infinity are, True is not."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
 def plural(noun: str) -> str:
     """Return the plural of "document" or "query".
 

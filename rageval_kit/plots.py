@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.judgements import is_relevant, relevant_grades
+from rageval_kit.judgements import is_relevant, numbers, relevant_grades
 from rageval_kit.messages import count, describe, name_some
 from rageval_kit.rankings import Hit, as_rankings
 from rageval_kit.relevance import Relevance
@@ -404,8 +404,10 @@ def plot_abstention(
             f"known. Draw {maker} itself."
         )
     ax = _axes(ax, (9, 5))
-    lower = curve.attrs["lower_is_better"]
-    known = curve.dropna().sort_values("threshold")
+    lower, known = curve.attrs["lower_is_better"], curve.dropna()
+    for column in ("threshold", *shares):
+        numbers(known, column, "curve")
+    known = known.sort_values("threshold")
 
     # Each name stands where its line is highest: at one end, written inwards.
     for column, colour, right in zip(shares, (RED, BLUE), (lower, not lower), strict=True):

@@ -6,7 +6,6 @@ count from 0.
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, pairwise
-from numbers import Real
 from operator import itemgetter
 from types import NoneType
 from typing import Any, NamedTuple, TypeAlias
@@ -25,7 +24,15 @@ from rageval_kit.judgements import (
     refuse_strange_ids,
     want_columns,
 )
-from rageval_kit.messages import as_cutoff, count, name_some, shown, warn_user, wrong_type
+from rageval_kit.messages import (
+    as_cutoff,
+    count,
+    is_number,
+    name_some,
+    shown,
+    warn_user,
+    wrong_type,
+)
 
 Hit: TypeAlias = dict[str, Any]
 ResultsLike: TypeAlias = Mapping[Any, Sequence[Mapping[str, Any]]] | pd.DataFrame
@@ -238,13 +245,11 @@ def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
 
 
 def _check_score(score: Any, where: str) -> None:
-    missing = score is pd.NA or (isinstance(score, Real) and score != score)
-    if missing:
+    if score is pd.NA or (is_number(score) and score != score):
         raise ValueError(
             f"{where}: the score is NaN, so the order means nothing. Look at the search."
         )
-    is_number = isinstance(score, Real) and not isinstance(score, (bool, np.bool_))
-    if not is_number or (isinstance(score, int) and abs(score) > _LARGEST_SCORE):
+    if not is_number(score):
         raise TypeError(f"{where}: the score must be a number, found {shown(score)}. Convert it.")
 
 
@@ -344,7 +349,6 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
     return Hits(rows, ranks_in_blocks(rows), docs, scores, searched)
 
 
-_LARGEST_SCORE = 10**300
 _NUMBERS = {
     float,
     int,
@@ -382,7 +386,7 @@ def _ranked_positions(
     try:
         starts, lengths = _blocks(queries)
         blocks, found = pd.factorize(queries.take(starts))
-    except TypeError:  # neither texts nor numbers: an NA, a list
+    except (TypeError, ValueError):  # neither texts nor numbers: an NA, a list, an array
         blocks, found = np.array([-1]), queries
     if (blocks < 0).any():
         raise _bad_query_ids(table["query_id"])
