@@ -184,6 +184,8 @@ def is_table(value):
 
 
 def cutoff(k):
+    if is_array_of_one(k):
+        raise Unknown("an array of no dimension")
     k = plain(k)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise Refused(f"k={k!r} is not a positive integer")
@@ -193,6 +195,8 @@ def cutoff(k):
 def cutoffs(ks, doubts):
     if isinstance(ks, (str, bytes, bytearray, Mapping)) or is_table(ks):
         raise Refused(f"ks={ks!r} is no cutoffs")
+    if is_array_of_one(ks):
+        doubts.append("an array of no dimension")
     if isinstance(ks, (set, frozenset)):
         doubts.append("ks is a set, which has no order")
     several = [cutoff(k) for k in ks] if isinstance(ks, Iterable) and not is_scalar(ks) else None
@@ -204,6 +208,10 @@ def cutoffs(ks, doubts):
 
 def is_scalar(value):
     return hasattr(value, "shape") and value.shape == ()  # of numpy: np.int64(3), np.array(3)
+
+
+def is_array_of_one(value):
+    return is_scalar(value) and type(value).__name__ == "ndarray"
 
 
 RBP_NAME = re.compile(r"RBP\(p=(0?\.[0-9]+)\)")
@@ -258,7 +266,7 @@ def columns_of(metric, several, doubts):
 def records(given, doubts, name="all_qa"):
     """Return docs or all_qa as a list of dicts."""
     if is_table(given):
-        if len(set(given.columns)) < len(given.columns):
+        if len(set(map(repr, given.columns))) < len(given.columns):
             raise Refused(f"{name} has a column twice")
         return [
             dict(zip(given.columns, row, strict=True))
@@ -317,15 +325,34 @@ def a_grade(value, doubts):
     return grade
 
 
+def queries(all_qa, doubts):
+    """Return all_qa as a dict a query, also where a table has a row a judgement."""
+    found = records(all_qa, doubts)
+    if not is_table(all_qa) or "relevant_doc_ids" in all_qa.columns or "doc_id" not in all_qa.columns:
+        return found
+    grouped = {}
+    for row in found:
+        if "query_id" not in row:
+            raise Refused("a query without query_id")
+        query_id = an_id(row.pop("query_id"), doubts)
+        judged_one = row.pop("doc_id"), row.pop("relevance", 1)
+        query = grouped.setdefault(query_id, {"query_id": query_id, "relevant_doc_ids": {}, **row})
+        if judged_one[0].__hash__ is None or row != {name: query[name] for name in row}:
+            doubts.append("rows of one query that contradict each other")
+            raise Unknown("a table of judgements")
+        query["relevant_doc_ids"][judged_one[0]] = judged_one[1]
+    return list(grouped.values())
+
+
 def judgements(all_qa, doubts):
     """Return ``{query_id: {doc_id: grade}}``, in the order of all_qa."""
     if is_table(all_qa) and "relevant_doc_ids" not in all_qa.columns:
         return judgements_of_table(all_qa, doubts)
-    queries = records(all_qa, doubts)
-    if not queries:
+    given = records(all_qa, doubts)
+    if not given:
         raise Refused("all_qa is empty")
     judged_queries = {}
-    for qa in queries:
+    for qa in given:
         if "query_id" not in qa:
             raise Refused("a query without query_id")
         query_id = an_id(qa["query_id"], doubts)
@@ -366,16 +393,15 @@ def judgements_of_table(table, doubts):
         if doc in of_query:
             raise Refused(f"{query_id!r} -> {doc!r} judged twice")
         of_query[doc] = grade
-    other = [name for name in table.columns if list(table.columns).count(name) > 1]
-    if other:
-        doubts.append(f"a column of all_qa twice: {other}")
+    if len(set(map(repr, table.columns))) < len(table.columns):
+        doubts.append("a column of all_qa twice")
     return checked_ids(judged_queries)
 
 
 def column_of(table, name, of):
-    names = list(table.columns)
-    if names.count(name) != 1:
-        raise Refused(f"{of} has {names.count(name)} columns {name}")
+    n_columns = sum(isinstance(other, str) and other == name for other in table.columns)
+    if n_columns != 1:
+        raise Refused(f"{of} has {n_columns} columns {name}")
     return table[name].tolist()
 
 
@@ -535,7 +561,7 @@ def matrix(all_qa, results, depth, policies, doubts, depth_of_r=False):
     if are_confusable([*judged_queries, *ranked]):
         raise Refused("query_ids in two Unicode forms")
 
-    queries, seen = {}, [doc for grades in judged_queries.values() for doc in grades]
+    found, seen = {}, [doc for grades in judged_queries.values() for doc in grades]
     for query_id, grades in judged_queries.items():
         docs = ranked.get(query_id, [])
         within = docs if policies["duplicates"] == "unique" else docs[:depth]
@@ -551,7 +577,7 @@ def matrix(all_qa, results, depth, policies, doubts, depth_of_r=False):
             within = list(dict.fromkeys(within))[:depth]
         if policies["no_relevant"] == "error" and not n_relevant(grades):
             raise Refused(f"{query_id!r} has no relevant document")
-        queries[query_id] = Query(within, grades)
+        found[query_id] = Query(within, grades)
 
     refuse_mixed(seen)
     if are_confusable(seen):
@@ -561,7 +587,7 @@ def matrix(all_qa, results, depth, policies, doubts, depth_of_r=False):
         doubts.append("doc_ids in two Unicode forms below the cutoff")
     if len({isinstance(doc, str) for doc in [*seen, *everything]}) > 1:
         doubts.append("ids of two types below the cutoff")
-    return queries
+    return found
 
 
 def value_of(column, query, policies):
@@ -618,9 +644,9 @@ def table(all_qa, results, asked, policies, doubts):
     policies = policies_of(policies)
     depth = max([column.cutoff for column in asked if column.cutoff != "R"], default=1)
     depth_of_r = any(column.cutoff == "R" for column in asked)
-    queries = matrix(all_qa, results, depth, policies, doubts, depth_of_r)
-    grades = [grade for query in queries.values() for grade in query.grades.values()]
-    return Table(asked, queries, policies | {"largest_grade": max(grades, default=0)})
+    found = matrix(all_qa, results, depth, policies, doubts, depth_of_r)
+    grades = [grade for query in found.values() for grade in query.grades.values()]
+    return Table(asked, found, policies | {"largest_grade": max(grades, default=0)})
 
 
 def outcome(recall_value):
