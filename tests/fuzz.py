@@ -1315,6 +1315,7 @@ KINDS = {
     "index": Kind(choice_of(None, "ab12cd34")),
     "searched": Kind(choice_of(0, 1)),
     "changed": Kind(choice_of("", "1 added (d4)")),
+    "questions": Kind(lambda r, w: {qa["query_id"]: qa["question"] for qa in w.all_qa}, odd_data),
 }  # fmt: skip
 # Where a name alone does not say what is meant.
 KIND_OF = {
@@ -1670,6 +1671,14 @@ def comes_as_table(results):
     return oracle.is_table(results) or (isinstance(results, Lazy) and results.arguments[-1] == "table")
 
 
+def refuse_broken(ranked):
+    """Refuse rankings with a hit that is none, or with a score that is none."""
+    for docs in ranked.values():
+        for doc in docs:
+            if isinstance(doc, oracle.Broken):
+                raise Refused(doc.why)
+
+
 def policies_in(a):
     return {name: a[name] for name in oracle.CHOICES if name in a}
 
@@ -1738,7 +1747,7 @@ def expect_per_query(a, doubts):
         want(found.shape[1] == len(expected), f"columns {list(found.columns)!r}")
         for position, (column, values) in enumerate(zip(table.columns, expected, strict=True)):
             label = found.columns[position]
-            want(label == column.label or column.metric == "RBP", f"column {label!r}, not {column.label!r}")
+            want(label == column.label, f"column {label!r}, not {column.label!r}")
             for query_id, value in (values or {}).items():
                 row = list(table.queries).index(query_id)
                 want_close(found.iloc[row, position], value, f"{label} of {query_id!r}")
@@ -1777,10 +1786,9 @@ def expect_evaluate(a, doubts):
     def check(seen):
         for column, value in expected.items():
             name = oracle.MEANS.get(column.name, column.name)
-            rows = [row for row in seen.value.index if row == name or (name == "RBP" and row.startswith("RBP"))]
-            want(bool(rows), f"no row {name}: {list(seen.value.index)}")
+            want(name in seen.value.index, f"no row {name}: {list(seen.value.index)}")
             want(column.cutoff in seen.value.columns, f"no column {column.cutoff!r}")
-            want_close(seen.value.loc[rows[0], column.cutoff], value, f"{name}@{column.cutoff}")
+            want_close(seen.value.loc[name, column.cutoff], value, f"{name}@{column.cutoff}")
         check_warnings(seen, a, table)
         return None if expected else NotImplemented
 
@@ -1844,8 +1852,12 @@ def expect_explain(a, doubts):
     return check
 
 
+def was_called(value):
+    return isinstance(value, Lazy) and value.make.__name__ == "called"
+
+
 def expect_caption(a, doubts):
-    if not isinstance(a["table"], Lazy):
+    if not was_called(a["table"]):
         doubts.append("a table that was changed on the way")
 
     def check(seen):
@@ -1895,9 +1907,7 @@ def expect_compare(a, doubts):
     queries = set(next(iter(tables.values())).queries)
     if len({frozenset(set(found) & queries) for found in ranked.values()}) > 1:
         raise Refused("the runs differ in their queries")
-    depths = {max(map(len, found.values()), default=0) for found in ranked.values()}
-    if len(depths) > 1:
-        doubts.append(f"the runs have depths {depths}")
+    doubt_depths(runs, ranked, doubts)
     counts = [
         sum(value == value for value in table.values(column).values())
         for table in tables.values()
@@ -1912,7 +1922,7 @@ def expect_compare(a, doubts):
     def check(seen):
         for column in asked if several else ():
             label = f"{oracle.MEANS.get(column.name, column.name)}" + ("" if column.cutoff == "R" else f"@{column.cutoff}")
-            if column.metric is None or column.metric == "RBP":
+            if column.metric is None:
                 continue
             base = tables[baseline if baseline is not None else next(iter(runs))].values(column)
             for name, table in tables.items():
@@ -1931,6 +1941,13 @@ def expect_compare(a, doubts):
     return check
 
 
+def doubt_depths(runs, ranked, doubts):
+    """Doubt runs of several depths: what was asked for where that is known, else the longest ranking."""
+    asked = {getattr(view(runs[name]), "k", 0) or max(map(len, ranked[name].values()), default=0) for name in runs}
+    if len(asked) > 1:
+        doubts.append(f"the runs have depths {asked}")
+
+
 def expect_differences(a, doubts):
     runs = a["runs"]
     if not isinstance(runs, dict) or len(runs) != 2:
@@ -1945,8 +1962,7 @@ def expect_differences(a, doubts):
     queries = set(tables[0].queries)
     if (set(ranked[0]) ^ set(ranked[1])) & queries:
         raise Refused("the runs differ in their queries")
-    if len({max(map(len, found.values()), default=0) for found in ranked}) > 1:
-        doubts.append("the runs differ in depth")
+    doubt_depths(runs, dict(zip(runs, ranked, strict=True)), doubts)
     if tables[0].columns[0].metric is None:
         raise Unknown("a function of the user's")
     values = [table.values(table.columns[0]) for table in tables]
@@ -2007,7 +2023,7 @@ def expect_failures(a, doubts):
 
 
 def expect_common_traits(a, doubts):
-    if not isinstance(a["failed"], Lazy):
+    if not was_called(a["failed"]):
         doubts.append("a table that was changed on the way")
 
     def check(seen):
@@ -2053,7 +2069,7 @@ def expect_abstention_curve(a, doubts):
     if len(set(kinds.values())) < 2:
         raise Refused("both kinds of queries are needed")
     hits = view(a["results"])
-    oracle.rankings(hits, doubts)
+    refuse_broken(oracle.rankings(hits, doubts))
     if comes_as_table(a["results"]):
         doubts.append("a table")
         raise Unknown("a table")
@@ -2191,6 +2207,8 @@ def expect_validate_dataset(a, doubts):
         raise Refused("queries given as docs")
     if queries and "doc_id" in queries[0] and "query_id" not in queries[0]:
         doubts.append("docs given as queries")
+    if isinstance(a["docs"], Lazy):
+        doubts.append("documents of LangChain may have no doc_id")
     if oracle.is_table(view(a["all_qa"])) and not {"query_id"} <= set(view(a["all_qa"]).columns):
         doubts.append("a table without query_id")
 
@@ -2219,8 +2237,7 @@ def expect_validate_dataset(a, doubts):
 def expect_fold(a, doubts):
     k, hits, source_of = oracle.cutoff(a["k"]), view(a["results"]), a["source_of"]
     ranked = oracle.rankings(hits, doubts)
-    if any(isinstance(doc, oracle.Broken) for docs in ranked.values() for doc in docs):
-        raise Refused("a broken hit")
+    refuse_broken(ranked)
     if isinstance(source_of, dict):
         of = lambda hit: source_of.get(hit["doc_id"], hit["doc_id"])  # noqa: E731
         usual(source_of, doubts, "source_of", lambda s: all(type(x) is str for pair in s.items() for x in pair))
@@ -2791,8 +2808,7 @@ def expect_save_run(a, doubts):
     usual(a.get("name", "x"), doubts, "name", lambda n: n.replace("_", "").isalnum() and n.isascii())
     hits = view(a["results"])
     ranked = oracle.rankings(hits, doubts)
-    if any(isinstance(doc, oracle.Broken) for docs in ranked.values() for doc in docs):
-        raise Refused("a broken hit")
+    refuse_broken(ranked)
     ids = [*ranked, *(doc for docs in ranked.values() for doc in docs)]
     doubt_ids(ids, doubts, r"\s")
     if not any(ranked.values()):
@@ -2890,7 +2906,7 @@ def json_lines(data, doubts):
 def expect_results(a, doubts):
     hits = view(a["hits"])
     usual(hits, doubts, "hits", lambda h: type(h) is dict)
-    oracle.cutoff(a["k"])
+    oracle.cutoff(a.get("k", 1))
     # It takes the hits as they are, and what is wrong with them is said when they are read.
     try:
         ranked = oracle.rankings(hits, doubts)

@@ -254,10 +254,11 @@ def columns_of(metric, several, doubts):
         return [Column(name, "R", name)]
     if p and not 0 < float(p[1]) < 1:
         raise Refused(f"p of {metric!r} is not between 0 and 1")
-    base = "RBP" if p else name
-    return [
-        Column(base, k, name, float(p[1]) if p else 0.8) for k in ([int(behind)] if at else several)
-    ]
+    several = [int(behind)] if at else several
+    if name == "RBP" or p:
+        p = float(p[1]) if p else 0.8
+        return [Column("RBP", k, f"RBP(p={p:g})", p) for k in several]
+    return [Column(name, k, name) for k in several]
 
 
 # ---------------------------------------------------------------- all_qa
@@ -382,10 +383,13 @@ def judgements_of_table(table, doubts):
     if not query_ids:
         raise Refused("all_qa is empty")
     grades = [1.0] * len(docs)
+    if {str(name).lower() for name in table.columns} & {"grade", "label", "rel", "score"}:
+        doubts.append("a column that may hold grades")
+        raise Unknown("grades under another name")
     if "relevance" in table.columns:
+        grades = [a_grade(grade, doubts) for grade in column_of(table, "relevance", "all_qa")]
         if str(table["relevance"].dtype) == "object":
             doubts.append("relevance is a column of objects")
-        grades = [a_grade(grade, doubts) for grade in column_of(table, "relevance", "all_qa")]
     judged_queries = {}
     for query_id, doc, grade in zip(query_ids, docs, grades, strict=True):
         query_id, doc = an_id(query_id, doubts), an_id(doc, doubts)
