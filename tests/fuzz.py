@@ -21,6 +21,7 @@ import inspect
 import io
 import itertools
 import json
+import linecache
 import math
 import os
 import random
@@ -99,8 +100,16 @@ def view(value):
         if seen is None:
             raise Unknown(f"a {value.make.__name__}")
         return seen(*[view(argument) for argument in value.arguments])
+    return view_within(value)
+
+
+def view_within(value):
+    if isinstance(value, Lazy):
+        return view(value) if value.make.__name__ in VIEWS else object()
     if type(value) is dict:
-        return {key: view(member) for key, member in value.items()}
+        return {key: view_within(member) for key, member in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(view_within(member) for member in value)
     return value
 
 
@@ -578,7 +587,7 @@ def odd_value(r, value):
         )  # fmt: skip
     return r.choice(
         (
-            NAN, INF, -INF, None, True, str(value), 0, -1, 1e308, 10**400, np.float32(value), np.int64(3), 0.5, 1023,
+            NAN, INF, -INF, None, True, str(value), 0, -1, 1e308, 10**400, np.float32(0.5), np.int64(3), 0.5, 1023,
             2000, "", np.float64(NAN), pd.NA, [value], -0.0, 5e-324, np.bool_(False),
         )
     )  # fmt: skip
@@ -1493,14 +1502,24 @@ def judge(a_case):
         if isinstance(error, EXPLAINED) and len(str(error)) > N_LETTERS:
             return Outcome("unexplained", f"{name} of {len(str(error)):,} letters: {error}"[:300], place_of(error))
         return Outcome("unexplained", f"{name}: {error}"[:300], place_of(error))
-    foreign = [w for w in caught if w.filename.startswith(PACKAGE) and w.category is not UserWarning]
-    if foreign:
-        where = f"{Path(foreign[0].filename).name}:{foreign[0].lineno}"
-        return Outcome("unexplained", f"{foreign[0].category.__name__}: {foreign[0].message}"[:300], where)
+    if strange := strange_warning(caught):
+        return strange
     changed = [p for p in before if not same(before[p], arguments[p])]
     if changed:
         return Outcome("wrong", f"the call changed its argument {', '.join(changed)}")
-    return compare_with_expected(a_case, seen, error)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        outcome = compare_with_expected(a_case, seen, error)
+    return strange_warning(caught) or outcome
+
+
+def strange_warning(caught):
+    """Return the fault of a warning that is numpy's or pandas' and not the kit's, if there is one."""
+    for warning in caught:
+        if warning.filename.startswith(PACKAGE) and warning.category is not UserWarning:
+            where = f"{Path(warning.filename).name} {linecache.getline(warning.filename, warning.lineno).strip()}"
+            return Outcome("unexplained", f"{warning.category.__name__}: {warning.message}"[:300], where)
+    return None
 
 
 def compare_with_expected(a_case, seen, error):
@@ -1608,8 +1627,6 @@ def place_of(error):
     for trace in reversed(frames_of(error)):
         code = trace.tb_frame.f_code
         if code.co_filename.startswith(PACKAGE):
-            import linecache
-
             line = linecache.getline(code.co_filename, trace.tb_lineno).strip()
             return f"{Path(code.co_filename).name} {code.co_name}: {line}"
     return "outside the package"
@@ -1726,10 +1743,22 @@ def is_tokenizer(value):
 
 def table_of(a, doubts, metrics, default=(1, 3, 5)):
     """Return the oracle's table of a call with all_qa, results, ks or k, and policies."""
-    asked = oracle.columns(view(metrics), view(a.get("ks", a.get("k", default))), doubts)
+    ks = next((a[name] for name in ("ks", "k") if name in a and not not_given(a[name], doubts)), default)
+    asked = oracle.columns(view(metrics), view(ks), doubts)
     if any(column.cutoff != "R" and column.cutoff > 10**9 for column in asked):
         doubts.append("a cutoff beyond all sense")
     return oracle.table(view(a["all_qa"]), view(a["results"]), asked, policies_in(a), doubts)
+
+
+def not_given(k, doubts):
+    """Say whether a cutoff is None: the default of some functions, and no cutoff of the others."""
+    if k is None:
+        doubts.append("k is None")
+    return k is None
+
+
+def k_of(a, doubts, default):
+    return default if "k" not in a or not_given(a["k"], doubts) else a["k"]
 
 
 def expect_one_metric(metric):
@@ -1825,7 +1854,7 @@ def expect_relevance_matrix(a, doubts):
 
 def expect_explain(a, doubts):
     metric = a.get("metric", "nDCG")
-    asked = oracle.columns([metric], view(a.get("k", 5)), doubts)
+    asked = oracle.columns([metric], view(k_of(a, doubts, 5)), doubts)
     if len(asked) > 1:
         raise Refused("explain takes one cutoff")
     if asked[0].metric is None:
@@ -1886,9 +1915,9 @@ def expect_compare(a, doubts):
     runs = a["runs"]
     if not isinstance(runs, dict) or len(runs) < 2:
         raise Refused("fewer than two runs")
-    metrics, several = a.get("metrics", oracle.THE_FIVE), "k" in a
+    metrics, several = a.get("metrics", oracle.THE_FIVE), a.get("k") is not None
     # Without k the columns of the answer tell it.
-    asked = oracle.columns(view(metrics), view(a.get("k", 10)), doubts)
+    asked = oracle.columns(view(metrics), view(k_of(a, doubts, 10)), doubts)
     if len({column.cutoff for column in asked}) > 1 and not several:
         doubts.append("several cutoffs")
     resamples = whole_number(a.get("resamples", 10_000), 1, "resamples")
@@ -1901,7 +1930,7 @@ def expect_compare(a, doubts):
 
     # Both means over the same queries, which must have been searched for all runs and to one depth.
     tables = {
-        name: table_of({**a, "results": run, "k": a.get("k", 10)}, doubts, metrics) for name, run in runs.items()
+        name: table_of({**a, "results": run, "k": k_of(a, doubts, 10)}, doubts, metrics) for name, run in runs.items()
     }
     ranked = {name: oracle.rankings(view(run), doubts) for name, run in runs.items()}
     queries = set(next(iter(tables.values())).queries)
@@ -1955,7 +1984,7 @@ def expect_differences(a, doubts):
     metric = a.get("metric", "nDCG")
     if any(not isinstance(name, str) for name in runs):
         doubts.append("names of runs that are no texts")
-    k = a.get("k", 10)
+    k = k_of(a, doubts, 10)
     oracle.cutoff(k)
     tables = [table_of({**a, "results": run, "k": k}, doubts, [metric]) for run in runs.values()]
     ranked = [oracle.rankings(view(run), doubts) for run in runs.values()]
@@ -2003,7 +2032,7 @@ def doubt_questions(a, doubts):
 
 
 def expect_failures(a, doubts):
-    table = table_of({**a, "k": a.get("k", 10)}, doubts, ["RR"])
+    table = table_of({**a, "k": k_of(a, doubts, 10)}, doubts, ["RR"])
     if len(table.columns) > 1:
         raise Refused("failures takes one cutoff")
     doubt_questions(a, doubts)
@@ -2308,8 +2337,10 @@ def unit(vector):
 
 def expect_duplicate_index(a, doubts):
     times, share = whole_number(a.get("times", 2), 2, "times"), oracle.plain(a.get("share", 1.0))
-    if type(share) not in (int, float) or not 0 < share <= 1:
+    if not isinstance(share, (int, float)) or not 0 < share <= 1:
         raise Refused(f"share={share!r}")
+    if isinstance(share, bool):
+        doubts.append("a share of True is 1 to Python")
     docs = store_docs(a["vectorstore"], doubts)
     if times > 100:
         doubts.append(f"times={times}")
@@ -2425,6 +2456,7 @@ def expect_answer_accuracy(a, doubts):
 
 def expect_faithfulness_frame(a, doubts):
     answers = answers_of(a["answers"], doubts)
+    usual(answers, doubts, "answers", lambda found: len(found) > 0)
     ranked = oracle.rankings(view(a["results"]), doubts)
     if "tokenizer" in a:
         usual(a["tokenizer"], doubts, "tokenizer", is_tokenizer)
@@ -2453,7 +2485,7 @@ def is_prompt(value, *fields):
 
 
 def expect_generate_answers(a, doubts):
-    k = oracle.cutoff(a.get("k", 5))
+    k = oracle.cutoff(k_of(a, doubts, 5))
     if "prompt" in a and not is_prompt(a["prompt"], "question", "context"):
         raise Refused("the prompt lacks a field")
     queries = truths_of(a["all_qa"], doubts)

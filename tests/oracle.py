@@ -331,10 +331,9 @@ def queries(all_qa, doubts):
     found = records(all_qa, doubts)
     if not is_table(all_qa) or "relevant_doc_ids" in all_qa.columns or "doc_id" not in all_qa.columns:
         return found
+    judgements_of_table(all_qa, doubts)
     grouped = {}
     for row in found:
-        if "query_id" not in row:
-            raise Refused("a query without query_id")
         query_id = an_id(row.pop("query_id"), doubts)
         judged_one = row.pop("doc_id"), row.pop("relevance", 1)
         query = grouped.setdefault(query_id, {"query_id": query_id, "relevant_doc_ids": {}, **row})
@@ -388,7 +387,7 @@ def judgements_of_table(table, doubts):
         raise Unknown("grades under another name")
     if "relevance" in table.columns:
         grades = [a_grade(grade, doubts) for grade in column_of(table, "relevance", "all_qa")]
-        if str(table["relevance"].dtype) == "object":
+        if str(table["relevance"].dtype)[:3] not in ("int", "flo"):
             doubts.append("relevance is a column of objects")
     judged_queries = {}
     for query_id, doc, grade in zip(query_ids, docs, grades, strict=True):
@@ -491,7 +490,7 @@ def rankings_of_table(table, doubts, wanted):
         raise Refused("distances would be read as similarities")
     key = "rank" if by_rank else "score"
     keys = [number(value, key) for value in column_of(table, key, "results")]
-    if str(table[key].dtype) == "object":
+    if str(table[key].dtype)[:3] not in ("int", "flo"):
         doubts.append(f"{key} is a column of objects")
     if by_rank and "score" in table.columns:
         doubts.append("rank and score, which may contradict each other")

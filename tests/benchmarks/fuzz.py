@@ -9,6 +9,7 @@ a fault. A single case again: --only NUMBER; some names only: --names mrr,explai
 
 import argparse
 import copy
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -71,13 +72,27 @@ def print_counts(counts, seconds):
 
 
 def print_faults(faults, n_examples):
+    """Print the faults by the file of the package they come from, the commonest first."""
+    by_file = defaultdict(list)
     for (kind, where, what), found in sorted(faults.items(), key=lambda pair: -len(pair[1])):
-        names = Counter(case.name for _, case, _ in found)
-        print(f"\n## {kind}: {what} | {where} | {len(found)} cases: {', '.join(f'{n} {c}' for n, c in names.most_common(5))}")
-        for number, case, outcome in sorted(found, key=lambda one: len(str(one[1])))[:n_examples]:
-            with fuzz.workplace():
-                small = case if kind == "slow" else smaller(case, (kind, where, what))
-            print(f"  case {number}: {outcome.what[:300]}\n  {str(small)[:1_500]}")
+        file = "values and refusals that are wrong" if kind == "wrong" else where.split(":")[0].split(" ")[0]
+        by_file[file].append(((kind, where, what), found))
+
+    for file, causes in sorted(by_file.items()):
+        print(f"\n## {file}")
+        for (kind, where, what), found in causes:
+            names = ", ".join(f"{name} {n}" for name, n in Counter(case.name for _, case, _ in found).most_common(4))
+            print(f"\n* **{kind} {what}** `{where}` ({names})")
+            for number, case, outcome in sorted(found, key=lambda one: len(str(one[1])))[:n_examples]:
+                with fuzz.workplace():
+                    small = case if kind == "slow" else smaller(case, (kind, where, what))
+                print(f"  case {number}: {shortened(outcome.what)}\n  `{shortened(str(small), 600)}`")
+
+
+def shortened(text, most=200):
+    """Return the text as one line, a letter that stands there many times once."""
+    text = re.sub(r"(.)\1{30,}", r"\1...\1", text.replace("\n", " "))
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 # ---------------------------------------------------------------- to make a case smaller
@@ -122,7 +137,7 @@ def parts_less(value):
             yield value._replace(arguments=(less, *value.arguments[1:]))
     elif isinstance(value, pd.DataFrame):
         for row in range(len(value)):
-            yield value.drop(index=value.index[row]) if value.index.is_unique else value.iloc[:row]
+            yield value.iloc[[r for r in range(len(value)) if r != row]]
         for column in range(value.shape[1]):
             yield value.iloc[:, [c for c in range(value.shape[1]) if c != column]]
     elif type(value) in (list, tuple):
