@@ -1696,6 +1696,14 @@ def refuse_broken(ranked):
                 raise Refused(doc.why)
 
 
+def doubt_broken(a, doubts):
+    """Doubt results in which a hit is none, be it below the cutoff or of another query."""
+    try:
+        refuse_broken(oracle.rankings(view(a["results"]), doubts))
+    except Refused as why:
+        doubts.append(str(why))
+
+
 def policies_in(a):
     return {name: a[name] for name in oracle.CHOICES if name in a}
 
@@ -1911,15 +1919,17 @@ def expect_outcomes(a, doubts):
 # ---------------------------------------------------------------- runs
 
 
+def default_depth(runs):
+    """Return the cutoff where none is given: 10, or the depth of the shallowest search if less."""
+    depths = [getattr(view(run), "k", 0) for run in runs.values()]
+    return min([10, *(depth for depth in depths if depth)])
+
+
 def expect_compare(a, doubts):
     runs = a["runs"]
     if not isinstance(runs, dict) or len(runs) < 2:
         raise Refused("fewer than two runs")
-    metrics, several = a.get("metrics", oracle.THE_FIVE), a.get("k") is not None
-    # Without k the columns of the answer tell it.
-    asked = oracle.columns(view(metrics), view(k_of(a, doubts, 10)), doubts)
-    if len({column.cutoff for column in asked}) > 1 and not several:
-        doubts.append("several cutoffs")
+    metrics, k = a.get("metrics", oracle.THE_FIVE), k_of(a, doubts, default_depth(runs))
     resamples = whole_number(a.get("resamples", 10_000), 1, "resamples")
     usual(a.get("seed", 0), doubts, "seed", is_seed)
     baseline = a.get("baseline")
@@ -1928,44 +1938,33 @@ def expect_compare(a, doubts):
     if any(not isinstance(name, str) for name in runs):
         doubts.append("names of runs that are no texts")
 
-    # Both means over the same queries, which must have been searched for all runs and to one depth.
-    tables = {
-        name: table_of({**a, "results": run, "k": k_of(a, doubts, 10)}, doubts, metrics) for name, run in runs.items()
-    }
-    ranked = {name: oracle.rankings(view(run), doubts) for name, run in runs.items()}
-    queries = set(next(iter(tables.values())).queries)
-    if len({frozenset(set(found) & queries) for found in ranked.values()}) > 1:
+    # The same queries must have been searched for all runs, and to one depth.
+    tables = {name: table_of({**a, "results": run, "k": k}, doubts, metrics) for name, run in runs.items()}
+    base = tables[baseline if baseline is not None else next(iter(runs))]
+    ranked = {name: oracle.rankings(view(run), doubts, base.queries) for name, run in runs.items()}
+    if len({frozenset(set(found) & set(base.queries)) for found in ranked.values()}) > 1:
         raise Refused("the runs differ in their queries")
     doubt_depths(runs, ranked, doubts)
-    counts = [
-        sum(value == value for value in table.values(column).values())
-        for table in tables.values()
-        for column in table.columns
-        if column.metric
-    ]
-    if min(counts, default=2) < 2:
+    known = [column for column in base.columns if column.metric]
+    if any(sum(value == value for value in base.values(column).values()) < 2 for column in known):
         raise Refused("fewer than two queries have a value")
-    if len(asked) * (len(runs) - 1) / (resamples + 1) >= 0.05:
+    if len(base.columns) * (len(runs) - 1) / (resamples + 1) >= 0.05:
         doubts.append("too few resamples")
 
     def check(seen):
-        for column in asked if several else ():
-            label = f"{oracle.MEANS.get(column.name, column.name)}" + ("" if column.cutoff == "R" else f"@{column.cutoff}")
-            if column.metric is None:
+        for column, (name, table) in itertools.product(known, tables.items()):
+            mean_name = oracle.MEANS.get(column.name, column.name)
+            label = mean_name if column.cutoff == "R" else f"{mean_name}@{column.cutoff}"
+            row, values, others = seen.value.loc[(label, name)], table.values(column), base.values(column)
+            want_close(row["mean"], table.macro(column), f"mean {label} of {name}")
+            if table is base:
                 continue
-            base = tables[baseline if baseline is not None else next(iter(runs))].values(column)
-            for name, table in tables.items():
-                row, values = seen.value.loc[(label, name)], table.values(column)
-                want_close(row["mean"], table.macro(column), f"mean {label} of {name}")
-                if table is tables[baseline if baseline is not None else next(iter(runs))]:
-                    continue
-                change = [values[q] - base[q] for q in values if values[q] == values[q]]
-                want_close(row["difference"], oracle.mean(change), f"difference in {label} of {name}")
-                wins = (sum(c > 1e-12 for c in change), sum(abs(c) <= 1e-12 for c in change))
-                want((row["wins"], row["ties"]) == wins, f"wins and ties of {name}, by definition {wins}")
-                want(row["low"] - 1e-9 <= row["mean"] <= row["high"] + 1e-9 or len(change) < 5, "mean outside interval")
-                want(0 < row["p"] <= row["p_holm"] + 1e-12 <= 1 + 1e-9, f"p {row['p']} {row['p_holm']}")
-        return None if several else NotImplemented
+            change = [values[q] - others[q] for q in values if values[q] == values[q]]
+            want_close(row["difference"], oracle.mean(change), f"difference in {label} of {name}")
+            counts = (sum(c > 1e-12 for c in change), sum(c < -1e-12 for c in change))
+            want((row["wins"], row["losses"]) == counts, f"wins and losses of {name}, by definition {counts}")
+            want(0 < row["p"] <= row["p_holm"] + 1e-12 <= 1 + 1e-9, f"p={row['p']}, p_holm={row['p_holm']}")
+        return None if known else NotImplemented
 
     return check
 
@@ -1984,10 +1983,10 @@ def expect_differences(a, doubts):
     metric = a.get("metric", "nDCG")
     if any(not isinstance(name, str) for name in runs):
         doubts.append("names of runs that are no texts")
-    k = k_of(a, doubts, 10)
+    k = k_of(a, doubts, default_depth(runs))
     oracle.cutoff(k)
     tables = [table_of({**a, "results": run, "k": k}, doubts, [metric]) for run in runs.values()]
-    ranked = [oracle.rankings(view(run), doubts) for run in runs.values()]
+    ranked = [oracle.rankings(view(run), doubts, tables[0].queries) for run in runs.values()]
     queries = set(tables[0].queries)
     if (set(ranked[0]) ^ set(ranked[1])) & queries:
         raise Refused("the runs differ in their queries")
@@ -2036,7 +2035,7 @@ def expect_failures(a, doubts):
     if len(table.columns) > 1:
         raise Refused("failures takes one cutoff")
     doubt_questions(a, doubts)
-    oracle.rankings(view(a["results"]), doubts)
+    doubt_broken(a, doubts)
     if a.get("docs") is not None:
         usual_docs(a["docs"], doubts)
     values = table.values(table.columns[0])
@@ -2070,7 +2069,7 @@ def expect_diagnose(a, doubts):
     usual(thresholds, doubts, "thresholds", lambda t: t is None or all(type(v) is float for v in t.values()))
     usual(a.get("seed", 0), doubts, "seed", is_seed)
     table = table_of(a | {"ks": 1}, doubts, ["Recall@10", "Recall@20", "RR@10", "HitRate@10"])
-    oracle.rankings(view(a["results"]), doubts)
+    doubt_broken(a, doubts)
     if a.get("answers") is not None:
         doubts.append("answers")
     r10, r20, rr, hit = [list(table.values(column).values()) for column in table.columns]
@@ -2110,16 +2109,16 @@ def expect_abstention_curve(a, doubts):
         scores[query_id] = [oracle.plain(hit.get("score")) for hit in ranking if isinstance(hit, Mapping)]
         usual(scores[query_id], doubts, "scores", lambda s: all(type(x) in (int, float) and abs(x) < 1e9 for x in s))
 
-    # The direction is known from the search, or told by the ends of the rankings.
+    # The direction is known from the search, or told by the order of the scores.
     lower = getattr(hits, "lower_is_better", None)
+    rises = {x < y for s in scores.values() for x, y in itertools.pairwise(s) if x != y}
+    if len(rises) != 1 and lower is None:
+        raise Refused("the direction cannot be told")
+    if set(hits) - set(kinds):
+        doubts.append("rankings of other queries, which may run the other way")
     if lower is None:
-        rises = {s[0] < s[-1] for s in scores.values() if s[0] != s[-1]}
-        if len(rises) != 1:
-            raise Refused("the direction cannot be told")
-        lower = rises.pop()
-    elif any(
-        (s[0] > s[-1]) if lower else (s[0] < s[-1]) for s in scores.values()
-    ):
+        (lower,) = rises
+    elif rises - {lower}:
         doubts.append("scores against their direction")
     expected = oracle.abstention(kinds, {q: s[0] for q, s in scores.items()}, lower)
 
@@ -2184,7 +2183,8 @@ def expect_check_results(a, doubts):
 
     def check(seen):
         errors = error_texts(seen.value)
-        for query_id, of_query in ranked.items():
+        for query_id in judged:
+            of_query = ranked.get(query_id, [])
             for doc in of_query:
                 if docs is not None and doc not in docs and len(set(of_query) - docs) <= 5:
                     want(any(str(doc) in text for text in errors), f"no error says that {doc!r} is in no document")
@@ -2299,8 +2299,10 @@ def store_docs(spec, doubts):
 
 def expect_find_duplicates(a, doubts):
     threshold = oracle.plain(a.get("threshold", 0.95))
-    if type(threshold) not in (int, float) or not 0 < threshold <= 1:
+    if not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
         raise Refused(f"threshold={threshold!r}")
+    if isinstance(threshold, bool):
+        doubts.append("a threshold of True is 1 to Python")
     stored = store_docs(a["vectorstore"], doubts)
     docs = usual_docs(a["docs"], doubts)
     if {doc["doc_id"] for doc in docs} != {doc["doc_id"] for doc in stored}:
@@ -2378,6 +2380,8 @@ def expect_faithfulness(a, doubts):
     as_text_or_doubt(a["answer"], doubts, "the answer")
     sources = view(a["sources"])
     usual(sources, doubts, "sources", lambda s: isinstance(s, str) or (type(s) in (list, tuple) and all(type(x) is str for x in s)))
+    if isinstance(a["sources"], Lazy):
+        doubts.append("sources that are read once")
     if "tokenizer" in a:
         usual(a["tokenizer"], doubts, "tokenizer", is_tokenizer)
     return lambda seen: want_screened(*seen.value)
@@ -2425,21 +2429,35 @@ def truths_of(all_qa, doubts):
     return found
 
 
+def refuse_without_truth(answers, queries):
+    """Refuse an answer to a query that is not asked, or answerable and without a ground truth."""
+    for query_id in answers:
+        if query_id not in queries:
+            raise Refused(f"no query {query_id!r}")
+        qa = queries[query_id]
+        truth = qa.get("ground_truth")
+        if isinstance(truth, str) and truth.strip():
+            continue
+        try:
+            answerable = "relevant_doc_ids" not in qa or oracle.n_relevant(oracle.grades_of(qa, [])) > 0
+        except Refused as why:
+            raise Unknown(str(why)) from None
+        if answerable:
+            raise Refused(f"no ground truth of {query_id!r}")
+
+
 def expect_answer_accuracy(a, doubts):
     answers, queries = answers_of(a["answers"], doubts), truths_of(a["all_qa"], doubts)
     try:
         oracle.judgements(view(a["all_qa"]), doubts)
     except (Refused, Unknown) as why:  # whether a query is unanswerable may then not be known
         doubts.append(str(why))
-    for query_id in answers:
-        truth = queries.get(query_id, {}).get("ground_truth")
-        if not isinstance(truth, str) or not truth.strip():
-            raise Refused(f"no ground truth of {query_id!r}")
+    refuse_without_truth(answers, queries)
 
     def check(seen):
         want(plain_list(seen.value.index) == list(answers), f"rows {list(seen.value.index)!r}")
         for query_id, row in zip(answers, seen.value.to_dict("records"), strict=True):
-            answer, truth = answers[query_id][0], queries[query_id]["ground_truth"]
+            answer, truth = answers[query_id][0], queries[query_id].get("ground_truth")
             want(row["exact_match"] in (0, 1) and 0 <= row["f1"] <= 1, f"{row}")
             want(row["f1"] == 1 or row["exact_match"] == 0, f"an exact match with f1 {row['f1']}")
             try:
@@ -2521,10 +2539,8 @@ def expect_judge_answers(a, doubts):
         raise Refused("the prompt lacks a field")
     whole_number(a.get("retries", 2), 0, "retries")
     answers, queries = answers_of(a["answers"], doubts), truths_of(a["all_qa"], doubts)
+    refuse_without_truth(answers, queries)
     for query_id in answers:
-        truth = queries.get(query_id, {}).get("ground_truth")
-        if not isinstance(truth, str) or not truth.strip():
-            raise Refused(f"no ground truth of {query_id!r}")
         if not isinstance(queries[query_id].get("question"), str):
             doubts.append("a question is no text")
     usual(a["model"], doubts, "model", lambda m: m.make.__name__ in ("chat_model", "llm"))
@@ -2580,6 +2596,8 @@ def expect_judge_agreement(a, doubts):
 
 def expect_extractive_answerer(a, doubts):
     n = whole_number(a.get("sentences", 2), 1, "sentences")
+    if n > 10**9:
+        doubts.append("more sentences than there are")
     model = a["embeddings"]
     good = isinstance(model, Lazy) and model.make.__name__ == "embeddings" and model.arguments[0] in ("", "array")
     if not good:
@@ -2950,7 +2968,7 @@ def expect_results(a, doubts):
 
     def check(seen):
         made = seen.value
-        want(same(made, hits), "other hits than were given")
+        want(same(made, seen.arguments["hits"]), "other hits than were given")
         for other in (made.copy(), made | {}, copy.copy(made), copy.deepcopy(made)):
             want(isinstance(other, rageval_kit.Results) and other.k == made.k, f"a copy knows no k: {type(other)}")
             want(same(other, made), "a copy with other hits")

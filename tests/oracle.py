@@ -480,6 +480,8 @@ class Broken(NamedTuple):
 def rankings_of_table(table, doubts, wanted):
     query_ids, docs = column_of(table, "query_id", "results"), column_of(table, "doc_id", "results")
     by_rank = "rank" in table.columns
+    if len(set(map(repr, table.columns))) < len(table.columns):
+        doubts.append("a column of results twice")
     if not query_ids:
         if not by_rank and "score" not in table.columns:
             doubts.append("an empty table without rank and score")
