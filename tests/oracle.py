@@ -269,8 +269,9 @@ def records(given, doubts, name="all_qa"):
     if is_table(given):
         if len(set(map(repr, given.columns))) < len(given.columns):
             raise Refused(f"{name} has a column twice")
+        named = [isinstance(column, str) for column in given.columns]
         return [
-            dict(zip(given.columns, row, strict=True))
+            {str(column): cell for column, cell, is_text in zip(given.columns, row, named, strict=True) if is_text}
             for row in given.itertuples(index=False, name=None)
         ]
     if isinstance(given, (str, bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
@@ -291,7 +292,8 @@ def records(given, doubts, name="all_qa"):
 def as_record(entry):
     if hasattr(entry, "page_content"):
         content = entry.page_content
-        title = entry.metadata.get("title") or ""
+        title = entry.metadata.get("title")
+        title = title if isinstance(title, str) else ""
         if title and content.startswith(f"{title}\n"):
             content = content[len(title) + 1 :]
         return {"doc_id": entry.id, **entry.metadata, "title": title, "content": content}
@@ -329,9 +331,13 @@ def a_grade(value, doubts):
 def queries(all_qa, doubts):
     """Return all_qa as a dict a query, also where a table has a row a judgement."""
     found = records(all_qa, doubts)
-    if not is_table(all_qa) or "relevant_doc_ids" in all_qa.columns or "doc_id" not in all_qa.columns:
+    if not is_table(all_qa) or has_column(all_qa, "relevant_doc_ids") or not has_column(all_qa, "doc_id"):
         return found
-    judgements_of_table(all_qa, doubts)
+    try:
+        judgements_of_table(all_qa, doubts)
+    except Refused as why:  # it may be read for its questions alone
+        doubts.append(str(why))
+        raise Unknown(str(why)) from None
     grouped = {}
     for row in found:
         query_id = an_id(row.pop("query_id"), doubts)
@@ -346,7 +352,7 @@ def queries(all_qa, doubts):
 
 def judgements(all_qa, doubts):
     """Return ``{query_id: {doc_id: grade}}``, in the order of all_qa."""
-    if is_table(all_qa) and "relevant_doc_ids" not in all_qa.columns:
+    if is_table(all_qa) and not has_column(all_qa, "relevant_doc_ids"):
         return judgements_of_table(all_qa, doubts)
     given = records(all_qa, doubts)
     if not given:
@@ -385,9 +391,9 @@ def judgements_of_table(table, doubts):
     if {str(name).lower() for name in table.columns} & {"grade", "label", "rel", "score"}:
         doubts.append("a column that may hold grades")
         raise Unknown("grades under another name")
-    if "relevance" in table.columns:
+    if has_column(table, "relevance"):
         grades = [a_grade(grade, doubts) for grade in column_of(table, "relevance", "all_qa")]
-        if str(table["relevance"].dtype)[:3] not in ("int", "flo"):
+        if str(the_column(table, "relevance", "all_qa").dtype)[:3] not in ("int", "flo"):
             doubts.append("relevance is a column of objects")
     judged_queries = {}
     for query_id, doc, grade in zip(query_ids, docs, grades, strict=True):
@@ -402,10 +408,19 @@ def judgements_of_table(table, doubts):
 
 
 def column_of(table, name, of):
-    n_columns = sum(isinstance(other, str) and other == name for other in table.columns)
-    if n_columns != 1:
-        raise Refused(f"{of} has {n_columns} columns {name}")
-    return table[name].tolist()
+    return the_column(table, name, of).tolist()
+
+
+def the_column(table, name, of):
+    # By position: a name that is a list cannot be looked up, and neither can its neighbours then.
+    places = [n for n, other in enumerate(table.columns) if isinstance(other, str) and other == name]
+    if len(places) != 1:
+        raise Refused(f"{of} has {len(places)} columns {name}")
+    return table.iloc[:, places[0]]
+
+
+def has_column(table, name):
+    return any(isinstance(other, str) and other == name for other in table.columns)
 
 
 def checked_ids(judged_queries):
@@ -460,6 +475,8 @@ def doc_of(hit, doubts):
         hit = as_record(hit) if hasattr(hit, "page_content") else {"doc_id": hit}
     if not isinstance(hit, Mapping) or "doc_id" not in hit:
         return Broken(f"a hit is {hit!r}")
+    if is_array_of_one(hit.get("score")):
+        doubts.append("a score is an array")
     score = plain(hit.get("score"))
     if isinstance(score, float) and math.isnan(score):
         return Broken("a score is NaN")
@@ -479,22 +496,22 @@ class Broken(NamedTuple):
 
 def rankings_of_table(table, doubts, wanted):
     query_ids, docs = column_of(table, "query_id", "results"), column_of(table, "doc_id", "results")
-    by_rank = "rank" in table.columns
+    by_rank = has_column(table, "rank")
     if len(set(map(repr, table.columns))) < len(table.columns):
         doubts.append("a column of results twice")
     if not query_ids:
-        if not by_rank and "score" not in table.columns:
+        if not by_rank and not has_column(table, "score"):
             doubts.append("an empty table without rank and score")
         return {}
-    if not by_rank and "score" not in table.columns:
+    if not by_rank and not has_column(table, "score"):
         raise Refused("results has neither rank nor score")
     if not by_rank and table.attrs.get("lower_is_better"):
         raise Refused("distances would be read as similarities")
     key = "rank" if by_rank else "score"
     keys = [number(value, key) for value in column_of(table, key, "results")]
-    if str(table[key].dtype)[:3] not in ("int", "flo"):
+    if str(the_column(table, key, "results").dtype)[:3] not in ("int", "flo"):
         doubts.append(f"{key} is a column of objects")
-    if by_rank and "score" in table.columns:
+    if by_rank and has_column(table, "score"):
         doubts.append("rank and score, which may contradict each other")
 
     # Query by query: by rank, or by score and, where scores are equal, by doc_id, both falling.
@@ -528,7 +545,10 @@ def number(value, name):
         raise Refused(f"a {name} is {value!r}")
     if value != value:
         raise Refused(f"a {name} is NaN")
-    return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise Refused(f"a {name} beyond what a float holds") from None
 
 
 # ---------------------------------------------------------------- from inputs to values
