@@ -176,7 +176,7 @@ def plain(value):
 
 
 def is_array(value):
-    return hasattr(value, "tolist") and getattr(value, "shape", ()) != ()
+    return type(value).__name__ == "ndarray" and value.shape != ()
 
 
 def is_table(value):
@@ -293,8 +293,8 @@ def as_record(entry):
     if hasattr(entry, "page_content"):
         content = entry.page_content
         title = entry.metadata.get("title")
-        title = title if isinstance(title, str) else ""
-        if title and content.startswith(f"{title}\n"):
+        title = "" if title is None else title
+        if isinstance(title, str) and title and content.startswith(f"{title}\n"):
             content = content[len(title) + 1 :]
         return {"doc_id": entry.id, **entry.metadata, "title": title, "content": content}
     return entry
@@ -314,6 +314,8 @@ def an_id(value, doubts):
 
 
 def a_grade(value, doubts):
+    if is_array_of_one(value):
+        raise Unknown("a grade is an array")
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Refused(f"the grade {value!r} is no number")
