@@ -27,6 +27,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import sys
 import tempfile
 import threading
@@ -450,6 +451,27 @@ def called(name, arguments):
     return None
 
 
+@lazy
+def axes():
+    """Return axes to draw on."""
+    return pyplot().subplots()[1]
+
+
+@functools.cache
+def pyplot():
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # draws without a screen
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+@lazy
+def generator(seed):
+    return np.random.default_rng(seed)
+
+
 def known_results(hits, k, lower_is_better, way="made"):
     if not isinstance(hits, dict):
         raise Unknown("results of something else than a dict")
@@ -544,7 +566,7 @@ NAN, INF = math.nan, math.inf
 ODD_TEXTS = (
     "", " ", "\n", "\0", "a\0b", "\ud83d", "é", unicodedata.normalize("NFD", "é"), "😀", "日本語の文。二つ目。",
     "Größe", "x" * 20_000, "$5 and $10 <b>", "\u2028", "\ufeffq1", "a\tb", "a b", "q1\r\n", "nan", "None", "1",
-    "٣", "d1 ", "D1", "\x85", "['d1', 'd2']", "d1,d2", "=1+1", "\x1b[2J",
+    "٣", "d1 ", "D1", "\x85", "['d1', 'd2']", "d1,d2", "=1+1", "$\\frac$", "\x1b[2J",
 )  # fmt: skip
 
 
@@ -1253,6 +1275,43 @@ def make_cache(r, w):
     return r.choice((None, None, new_path("cache.sqlite"), new_path("more/cache.sqlite")))
 
 
+def make_matrix(r, w):
+    n, m = r.randint(2, 6), r.randint(1, 3)
+    return np.array([[round(r.uniform(-1, 1), 1) for _ in range(m)] for _ in range(n)])
+
+
+def odd_array(r, w, value):
+    if not isinstance(value, np.ndarray) or r.random() < 0.2:
+        return garbage(r)
+    return r.choice(
+        (value.tolist(), value[:0], value * NAN, value.astype(str), value.reshape(-1), value.T, value.astype(int),
+         value.astype(object), value[..., None], pd.DataFrame(np.atleast_2d(value)), value * INF)
+    )  # fmt: skip
+
+
+def make_matrix_of_kit(r, w):
+    return called("relevance_matrix", {"all_qa": w.all_qa, "results": w.hits, "k": r.randint(1, 5)})
+
+
+def odd_hits_of_one(r, w, value):
+    """Return results in place of the hits of one query, or hits that are spoiled."""
+    return r.choice((w.hits, spoil(r, value), spoil(r, value), [], w.docs, garbage(r)))
+
+
+def make_evaluated(r, w):
+    return called("evaluate", {"all_qa": w.all_qa, "results": w.hits, "ks": make_ks(r, w), "metrics": make_metrics(r, w)})
+
+
+def make_compared(r, w):
+    hits = {name: {q: r.sample(ranking, len(ranking)) for q, ranking in w.hits.items()} for name in ("old", "new")}
+    return called("compare", {"runs": hits, "all_qa": w.all_qa, "k": 3, "resamples": 500})
+
+
+def make_compared_queries(r, w):
+    hits = {name: {q: r.sample(ranking, len(ranking)) for q, ranking in w.hits.items()} for name in ("old", "new")}
+    return called("differences", {"runs": hits, "all_qa": w.all_qa, "k": 3})
+
+
 KINDS = {
     "docs": Kind(make_docs, odd_data),
     "new_docs": Kind(make_new_docs, odd_data),
@@ -1325,6 +1384,25 @@ KINDS = {
     "index": Kind(choice_of(None, "ab12cd34")),
     "searched": Kind(choice_of(0, 1)),
     "changed": Kind(choice_of("", "1 added (d4)")),
+    "text": Kind(lambda r, w: r.choice((*ANSWERS, *ODD_TEXTS))),
+    "stem": Kind(choice_of("remov", "500", "앱", "fee", "größe", "")),
+    "p": Kind(lambda r, w: np.array([round(r.random(), 2) for _ in range(r.randint(1, 5))]), odd_array),
+    "values": Kind(make_matrix, odd_array),
+    "differences": Kind(make_matrix, odd_array),
+    "generator": Kind(lambda r, w: generator(r.randint(0, 5))),
+    "effect_size": Kind(choice_of(0.2, -0.5, 1, 3.0)),
+    "level": Kind(choice_of(0.05, 0.01)),
+    "ax": Kind(lambda r, w: r.choice((None, axes()))),
+    "title": Kind(choice_of(None, "A title", "제목", "$5 and $10")),
+    "ylabel": Kind(choice_of("mean over queries", "평균")),
+    "xlabel": Kind(choice_of("score", "거리")),
+    "matrix": Kind(make_matrix_of_kit, lambda r, w, v: r.choice((make_table(r, w), w.hits, garbage(r)))),
+    "hits_of_one": Kind(lambda r, w: r.choice(list(w.hits.values())), odd_hits_of_one),
+    "relevant_doc_ids": Kind(lambda r, w: r.choice(w.all_qa)["relevant_doc_ids"], odd_data),
+    "name_in_table": Kind(choice_of("nDCG@3", "MRR@3", "Recall@3"), odd_metric),
+    "evaluated": Kind(make_evaluated, odd_called),
+    "compared": Kind(make_compared, odd_called),
+    "compared_queries": Kind(make_compared_queries, odd_called),
     "questions": Kind(lambda r, w: {qa["query_id"]: qa["question"] for qa in w.all_qa}, odd_data),
 }  # fmt: skip
 # Where a name alone does not say what is meant.
@@ -1347,18 +1425,31 @@ KIND_OF = {
     ("load_run", "path"): "run_file",
     ("load_qrels", "path"): "qrels_file",
     ("load_embeddings", "name"): "model_name",
+    ("plot_lines", "table"): "evaluated",
+    ("plot_comparison", "table"): "compared",
+    ("plot_comparison", "metric"): "name_in_table",
+    ("plot_differences", "table"): "compared_queries",
+    ("plot_hits", "hits"): "hits_of_one",
+    ("resampled_means", "rng"): "generator",
+    ("randomization_p", "rng"): "generator",
 }
+# Texts and a dict: there is nothing to call.
+CONSTANTS = {"ANSWER_PROMPT", "JUDGE_PROMPT", "DEFAULT_THRESHOLDS"}
+# What functions of the kit return, and the type of their policies: nobody makes one by hand, and a dataclass
+# or TypedDict looks at nothing. What they can do is tried on those that the functions return.
+RETURNED = {"Explanation", "Finding", "Policies", "Relevance", "Report"}
 # How often a name is called, beside once: what is read by many, and what takes long.
 WEIGHTS = {
     "per_query": 3, "evaluate": 3, "explain": 2, "check_results": 1.5, "compare": 0.4, "diagnose": 0.7,
-    "load_embeddings": 0.3, "save_vectorstore": 0.5, "load_vectorstore": 0.5, "search_folded": 0.7,
+    "plot_abstention": 0.1, "plot_comparison": 0.1, "plot_differences": 0.1, "plot_hits": 0.1, "plot_lines": 0.1,
+    "plot_relevance_matrix": 0.1, "load_embeddings": 0.3, "save_vectorstore": 0.5, "load_vectorstore": 0.5, "search_folded": 0.7,
 }  # fmt: skip
 
 
 # What has many places to go wrong in is spoiled more often than a k or a policy.
 DATA = {
     "docs", "all_qa", "results", "hits", "answers", "runs", "vectorstore", "summary", "table", "failed", "curve",
-    "sources", "folder", "path", "one", "other", "model", "source_of",
+    "sources", "text", "values", "differences", "p", "relevant_doc_ids", "matrix", "folder", "path", "one", "other", "model", "source_of",
 }  # fmt: skip
 
 
@@ -1397,10 +1488,14 @@ class Case(NamedTuple):
         return f"{self.name}({', '.join(shown_ones)})"
 
 
+def callable_names():
+    return sorted(set(rageval_kit.__all__) - CONSTANTS - RETURNED)
+
+
 def case(seed, number, names=None):
     """Return the call of this number; the same seed gives the same call."""
     r = random.Random(f"{seed}/{number}")
-    names = names or rageval_kit.__all__
+    names = names or callable_names()
     name = r.choices(names, [WEIGHTS.get(name, 1) for name in names])[0]
     w = World(r)
 
@@ -1421,7 +1516,7 @@ def case(seed, number, names=None):
     if r.random() < 0.07:
         return Case(name, {p: v if r.random() < 0.5 else garbage(r) for p, v in arguments.items()})
     weights = [5 if parameter in DATA else 1 for parameter in arguments]
-    for _ in range(r.choice((0, 0, 0, 1, 1, 1, 1, 2, 2, 3))):
+    for _ in range(r.choice((0, 0, 0, 0, 1, 1, 1, 2, 2, 3))):
         parameter = r.choices(list(arguments), weights)[0]
         try:
             arguments[parameter] = kind_of(name, parameter).spoil(r, w, arguments[parameter])
@@ -1659,6 +1754,8 @@ def run(seed, numbers, names=None):
                 where = f"{Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}"
                 outcome = Outcome("fuzzer", f"{type(error).__name__}: {error}"[:300], where)
             yield number, a_case, outcome
+            if a_case.name.startswith("plot"):
+                pyplot().close("all")
             if number % 200 == 0:
                 for path in folder.iterdir():
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -2165,7 +2262,10 @@ def expect_threshold_for(a, doubts):
 
 
 def error_texts(report):
-    want(hasattr(report, "errors") and hasattr(report, "warnings"), "no report came back")
+    """Return the errors of a report, and try what a report can do."""
+    want(isinstance(report, rageval_kit.Report), "no report came back")
+    want(len(report) == len(report.errors), "its length is not the number of errors")
+    want(len(report.to_frame()) == len(report.errors) + len(report.warnings), "to_frame has other findings")
     return report.errors
 
 
@@ -2986,7 +3086,143 @@ def expect_results(a, doubts):
     return check
 
 
+# ---------------------------------------------------------------- statistics, words, plots
+
+
+def numbers_in(value, doubts, n_dimensions):
+    """Return the numbers of an array; doubt what is no array of finite numbers."""
+    fits = lambda a: (  # noqa: E731
+        isinstance(a, np.ndarray) and a.ndim == n_dimensions and a.size and a.dtype == float and np.isfinite(a).all()
+    )
+    usual(value, doubts, "the array", fits)
+    return value.tolist()
+
+
+def expect_holm(a, doubts):
+    p = numbers_in(a["p"], doubts, 1)
+    usual(p, doubts, "p", lambda p: all(0 <= x <= 1 for x in p))
+    expected, largest = {}, 0.0
+    for n_before, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        largest = max(largest, (len(p) - n_before) * p[place])
+        expected[place] = min(largest, 1.0)
+    return lambda seen: [want_close(x, expected[n], f"p {n}") for n, x in enumerate(seen.value)] and None
+
+
+def expect_queries_needed(a, doubts):
+    effect, level = oracle.plain(a["effect_size"]), oracle.plain(a.get("level", 0.05))
+    usual(effect, doubts, "effect_size", lambda e: type(e) in (int, float) and 1e-6 < abs(e) < 1e6)
+    usual(level, doubts, "level", lambda x: type(x) is float and 1e-9 < x < 1)
+    normal = statistics.NormalDist()
+    z = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(0.8)
+    return lambda seen: want(seen.value == max(2, math.ceil((z / effect) ** 2)), f"{seen.value}, z={z}")
+
+
+def expect_resampled_means(a, doubts):
+    values, resamples = numbers_in(a["values"], doubts, 2), whole_number(a["resamples"], 1, "resamples")
+    usual(a["rng"], doubts, "rng", lambda g: g.make.__name__ == "generator")
+    if resamples > 10**6:
+        doubts.append("more resamples than memory")
+        raise Unknown("resamples")
+    drawn = generator.__wrapped__(*a["rng"].arguments).integers(0, len(values), size=(resamples, len(values))).tolist()
+
+    def check(seen):
+        want(seen.value.shape == (resamples, len(values[0])), f"shape {seen.value.shape}")
+        for row, chosen in list(enumerate(drawn))[:5]:
+            for column in range(len(values[0])):
+                want_close(seen.value[row, column], oracle.mean([values[n][column] for n in chosen]), f"row {row}")
+
+    return check
+
+
+def expect_randomization_p(a, doubts):
+    differences, resamples = numbers_in(a["differences"], doubts, 2), whole_number(a["resamples"], 1, "resamples")
+    usual(a["rng"], doubts, "rng", lambda g: g.make.__name__ == "generator")
+    if resamples > 10**6:
+        doubts.append("more resamples than memory")
+        raise Unknown("resamples")
+
+    def check(seen):
+        want(len(seen.value) == len(differences[0]), f"{len(seen.value)} values of p")
+        want(all(1 / (resamples + 1) <= p <= 1 for p in seen.value), f"p {seen.value}")
+        for column, p in enumerate(seen.value):
+            if not any(row[column] for row in differences):
+                want(p == 1, f"p={p} where nothing differs")
+
+    return check
+
+
+def expect_words(a, doubts):
+    text = as_text_or_doubt(a["text"], doubts, "the text")
+
+    def check(seen):
+        want(all(type(word) is str and word for word in seen.value), f"{seen.value!r}")
+        want(len(seen.value) <= 2 * len(unicodedata.normalize("NFKC", text)), f"{len(seen.value)} words")
+
+    return check
+
+
+def expect_kiwi_words(a, doubts):
+    as_text_or_doubt(a["text"], doubts, "the text")
+    doubts.append("an extra that need not be installed")
+    return expect_words(a, doubts)
+
+
+def expect_split_sentences(a, doubts):
+    text = as_text_or_doubt(a["text"], doubts, "the text")
+
+    def check(seen):
+        want("".join("".join(seen.value).split()) == "".join(text.split()), f"{seen.value!r} of {text!r}")
+        want(all(sentence.strip() for sentence in seen.value), f"an empty sentence in {seen.value!r}")
+
+    return check
+
+
+def expect_occurs(a, doubts):
+    stem, text = (as_text_or_doubt(a[name], doubts, name) for name in ("stem", "text"))
+    if not stem:
+        doubts.append("an empty stem")
+
+    def check(seen):
+        want(isinstance(seen.value, bool), f"{seen.value!r}")
+        if stem.isascii() and stem.isalpha() and stem.islower() and stem not in unicodedata.normalize("NFKC", text).lower():
+            want(not seen.value, f"{stem!r} occurs in {text!r}")
+
+    return check
+
+
+def drawn(seen):
+    """A plot is drawn to the end: what is wrong with a text shows only then."""
+    figure = getattr(seen.value, "figure", None)
+    want(figure is not None, f"no axes came back: {seen.value!r}")
+    try:
+        figure.draw_without_rendering()
+    except Exception as error:
+        raise Wrong(f"it cannot be drawn: {type(error).__name__}: {error}") from None
+
+
+def expect_plot(a, doubts):
+    usual(a.get("ax"), doubts, "ax", lambda ax: ax is None or ax.make.__name__ == "axes")
+    # A table of one query, or one in which nothing has a value, may have nothing to draw.
+    doubts.append("perhaps nothing to draw")
+    for name in ("title", "ylabel", "xlabel"):
+        usual(a.get(name), doubts, name, lambda text: text is None or type(text) is str)
+    return drawn
+
+
 EXPECT = {
+    "holm": expect_holm,
+    "queries_needed": expect_queries_needed,
+    "resampled_means": expect_resampled_means,
+    "randomization_p": expect_randomization_p,
+    "content_words": expect_words,
+    "normalised_tokens": expect_words,
+    "kiwi_words": expect_kiwi_words,
+    "split_sentences": expect_split_sentences,
+    "occurs": expect_occurs,
+    **dict.fromkeys(
+        ("plot_abstention", "plot_comparison", "plot_differences", "plot_hits", "plot_lines", "plot_relevance_matrix"),
+        expect_plot,
+    ),
     **{name: expect_one_metric(metric) for name, metric in METRIC_FUNCTIONS.items()},
     "per_query": expect_per_query,
     "evaluate": expect_evaluate,
