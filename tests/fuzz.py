@@ -574,6 +574,14 @@ def nothing(*_):
     return None
 
 
+def echo(value=None, *_):
+    return value
+
+
+def length(text, *_):
+    return len(str(text))
+
+
 def throws(*_):
     raise Mine("this function of the user's fails")
 
@@ -583,8 +591,8 @@ GARBAGE = (
     set(), [None], [[]], ["text"], [{}], {"a": 1}, {None: None}, {1: [1]}, {"q1": None}, [1, "a"], {1, "a"},
     np.array([]), np.array(5), np.array([1, 2]), np.float64(NAN), np.int64(3), np.bool_(True), np.str_("d1"),
     pd.DataFrame(), pd.DataFrame({"a": [1]}), pd.Series([1.0]), pd.Series(["a"], index=["q1"]), pd.NA, pd.NaT,
-    ..., int, nothing, throws, range(3), iterator([1]), Path("nowhere"), 1j, Document(page_content="x"),
-    results({}, 1, None), pd.Timestamp("2026-01-01"), dict.fromkeys, frozenset({"d1"}),
+    ..., echo, nothing, throws, range(3), iterator([1]), Path("nowhere"), 1j, Document(page_content="x"),
+    results({}, 1, None), pd.Timestamp("2026-01-01"), frozenset({"d1"}),
 )  # fmt: skip
 
 
@@ -991,7 +999,7 @@ def odd_metric(r, w, value):
         (
             "nDCG@", "nDCG@0", "nDCG@-1", "nDCG@2.5", "nDCG@x", "ndcg", "nDCG@٣", "P@5", "foo", "", "@", "@5",
             "R-precision@5", "RBP(p=2)@10", "RBP(p=x)", "RBP(p=0.5)", "RBP", "ERR@10", "nDCG@5@3", "nDCG@1000000",
-            "nDCG@1000000000000", " nDCG", None, 5, two_found, only_an_array, wrong_shape, nothing, throws, int,
+            "nDCG@1000000000000", " nDCG", None, 5, two_found, only_an_array, wrong_shape, nothing, throws, echo,
             lambda matrix: (matrix.hits * 1.0, 1.0), ["nDCG"], b"nDCG", "HitRate@1e3",
         )
     )  # fmt: skip
@@ -1083,7 +1091,7 @@ def make_source_of(r, w):
 
 
 def odd_source_of(r, w, value):
-    return r.choice((None, to_nothing, throws, garbage(r), odd_data(r, w, value), {w.doc_ids[0]: None}, "s1", list))
+    return r.choice((None, to_nothing, throws, garbage(r), odd_data(r, w, value), {w.doc_ids[0]: None}, "s1", length))
 
 
 def make_store(r, w):
@@ -1348,13 +1356,13 @@ KINDS = {
     "threshold": Kind(choice_of(0.95, 0.5, 1)),
     "times": Kind(choice_of(2, 3), lambda r, w, v: r.choice((0, 1, -1, 2.5, "2", None, True, 10**30, NAN))),
     "share": Kind(choice_of(1.0, 0.5, 0.1, 1)),
-    "change": Kind(choice_of(None, str.upper, str.lower), lambda r, w, v: r.choice((nothing, throws, "x", int, len))),
+    "change": Kind(choice_of(None, str.upper, str.lower), lambda r, w, v: r.choice((nothing, throws, "x", length, echo))),
     "rng": Kind(choice_of(0, 3)),
     "answer": Kind(lambda r, w: r.choice(ANSWERS)),
     "sources": Kind(make_sources, odd_sources),
     "tokenizer": Kind(
         lambda r, w: r.choice((str.split, one_token)),
-        lambda r, w, v: r.choice((no_list, numbers_for_words, throws, list, garbage(r))),
+        lambda r, w, v: r.choice((no_list, numbers_for_words, throws, list, echo, garbage(r))),
     ),
     "model": Kind(make_model, odd_model_argument),
     "judge": Kind(make_judge, odd_judge),
@@ -1901,7 +1909,7 @@ def check_warnings(seen, a, table):
     missing = [q for q, query in table.queries.items() if q not in ranked and oracle.n_relevant(query.grades)]
     if len(missing) <= 5:
         for query_id in missing:
-            want(any(str(query_id) in text for text in seen.warnings), f"no warning names {query_id!r}, not searched")
+            want(names_it(seen.warnings, query_id), f"no warning names {query_id!r}, not searched")
     deepest = max([column.cutoff for column in table.columns if column.cutoff != "R"], default=0)
     searched = getattr(view(a["results"]), "k", 0)
     real = seen.arguments["results"]
@@ -2134,6 +2142,10 @@ def expect_failures(a, doubts):
         raise Refused("failures takes one cutoff")
     doubt_questions(a, doubts)
     doubt_broken(a, doubts)
+    if not oracle.is_table(hits := view(a["results"])):
+        fields = [hit.get(name, "") for r in hits.values() for hit in r if isinstance(hit, Mapping) for name in ("title", "content")]
+        if not all(type(text) is str for text in fields):
+            doubts.append("a title or content that is no text")
     if a.get("docs") is not None:
         usual_docs(a["docs"], doubts)
     values = table.values(table.columns[0])
@@ -2261,6 +2273,11 @@ def expect_threshold_for(a, doubts):
 # ---------------------------------------------------------------- findings
 
 
+def names_it(texts, value):
+    """Say whether a text names the value; what cannot be printed is shown in some other way."""
+    return any(str(value) in text for text in texts) if str(value).isprintable() else bool(texts)
+
+
 def error_texts(report):
     """Return the errors of a report, and try what a report can do."""
     want(isinstance(report, rageval_kit.Report), "no report came back")
@@ -2288,10 +2305,10 @@ def expect_check_results(a, doubts):
             of_query = ranked.get(query_id, [])
             for doc in of_query:
                 if docs is not None and doc not in docs and len(set(of_query) - docs) <= 5:
-                    want(any(str(doc) in text for text in errors), f"no error says that {doc!r} is in no document")
+                    want(names_it(errors, doc), f"no error says that {doc!r} is in no document")
             twice = {doc for doc in of_query if of_query.count(doc) > 1}
             if twice and len(twice) <= 5:
-                want(any(str(doc) in text for text in errors for doc in twice), f"no error of {twice} in {query_id!r}")
+                want(any(names_it(errors, doc) for doc in twice), f"no error of {twice} in {query_id!r}")
         missing = [query_id for query_id in judged if not ranked.get(query_id)]
         want(not missing or bool(errors or seen.value.warnings), "no word of queries without results")
         want(seen.printed.strip() == str(seen.value).strip(), "what was printed is not the report")
