@@ -1,7 +1,7 @@
 """The metrics once more, in plain Python: what the fuzzer holds the kit to.
 
-Written from the definitions (README "The numbers" and the docstrings of relevance.py), one query and
-one rank at a time, without numpy, pandas or code of the package. What it cannot say, it says:
+Written from the definitions (README "The numbers" and the docstrings of relevance.py), one query
+and one rank at a time, without numpy, pandas or code of the package. What it cannot say, it says:
 
 * `Refused`: the README gives this input no value, so that the kit must not give one either;
 * `Unknown`: the definitions leave open what this input means, so that no value can be judged;
@@ -27,9 +27,9 @@ class Unknown(Exception):
     """The definitions do not say what this input means."""
 
 
-# ---------------------------------------------------------------- the definitions, a query at a time
-# docs: the ranking after the policy for repeats, best first. Each returns numerator and denominator:
-# the query's value is their quotient, 0 where the denominator is 0, and a pooled average adds up both.
+# ---------------------------------------------------------------- the definitions
+# docs: a query's ranking after the policy for repeats, best first. Each returns a numerator and a
+# denominator: the value is their quotient, 0 where the denominator is 0; a pooled average adds up both.
 
 
 def is_relevant(doc, grades):
@@ -83,8 +83,8 @@ def r_precision(docs, grades, k, policies):
 
 
 def ndcg(docs, grades, k, policies):
-    # Grades may be so large that a gain is no float: all are divided by the largest, which the quotient
-    # does not see. A pooled average adds up over queries, and must not.
+    # Grades may be so large that a gain is no float: all are divided by the largest, which the
+    # quotient does not see. A pooled average adds up over queries, and must not.
     largest = max([grade for grade in grades.values() if grade > 0], default=1.0)
     exponential = policies["gain"] == "exponential"
 
@@ -114,7 +114,7 @@ def unique(docs, grades, k, policies):
 
 
 def err(docs, grades, k, policies):
-    """Chapelle et al. (2009): the expected reciprocal rank at which a user is satisfied and stops."""
+    """Chapelle et al. (2009): the expected reciprocal rank at which a user stops, satisfied."""
     largest = max(4, policies["largest_grade"])
     total, goes_on = 0.0, 1.0
     for rank, doc in enumerate(docs[:k], start=1):
@@ -271,7 +271,11 @@ def records(given, doubts, name="all_qa"):
             raise Refused(f"{name} has a column twice")
         named = [isinstance(column, str) for column in given.columns]
         return [
-            {str(column): cell for column, cell, is_text in zip(given.columns, row, named, strict=True) if is_text}
+            {
+                str(column): cell
+                for column, cell, is_text in zip(given.columns, row, named, strict=True)
+                if is_text
+            }
             for row in given.itertuples(index=False, name=None)
         ]
     if isinstance(given, (str, bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
@@ -333,7 +337,11 @@ def a_grade(value, doubts):
 def queries(all_qa, doubts):
     """Return all_qa as a dict a query, also where a table has a row a judgement."""
     found = records(all_qa, doubts)
-    if not is_table(all_qa) or has_column(all_qa, "relevant_doc_ids") or not has_column(all_qa, "doc_id"):
+    if (
+        not is_table(all_qa)
+        or has_column(all_qa, "relevant_doc_ids")
+        or not has_column(all_qa, "doc_id")
+    ):
         return found
     try:
         judgements_of_table(all_qa, doubts)
@@ -398,8 +406,11 @@ def judgements_of_table(table, doubts):
         if str(the_column(table, "relevance", "all_qa").dtype)[:3] not in ("int", "flo"):
             doubts.append("relevance is a column of objects")
     judged_queries = {}
-    for query_id, doc, grade in zip(query_ids, docs, grades, strict=True):
-        query_id, doc = an_id(query_id, doubts), an_id(doc, doubts)
+    ids = [
+        (an_id(query_id, doubts), an_id(doc, doubts))
+        for query_id, doc in zip(query_ids, docs, strict=True)
+    ]
+    for (query_id, doc), grade in zip(ids, grades, strict=True):
         of_query = judged_queries.setdefault(query_id, {})
         if doc in of_query:
             raise Refused(f"{query_id!r} -> {doc!r} judged twice")
@@ -415,7 +426,9 @@ def column_of(table, name, of):
 
 def the_column(table, name, of):
     # By position: a name that is a list cannot be looked up, and neither can its neighbours then.
-    places = [n for n, other in enumerate(table.columns) if isinstance(other, str) and other == name]
+    places = [
+        n for n, other in enumerate(table.columns) if isinstance(other, str) and other == name
+    ]
     if len(places) != 1:
         raise Refused(f"{of} has {len(places)} columns {name}")
     return table.iloc[:, places[0]]
@@ -446,7 +459,7 @@ def are_confusable(ids):
 
 
 def rankings(results, doubts, wanted=None):
-    """Return ``{query_id: [doc_id, ...]}``, best first; what is wrong outside the wanted is a doubt."""
+    """Return ``{query_id: [doc_id, ...]}``, best first; a fault of an unwanted one is a doubt."""
     if is_table(results):
         return rankings_of_table(results, doubts, wanted)
     if not isinstance(results, Mapping):
@@ -471,7 +484,7 @@ def docs_of(hits, doubts):
 
 
 def doc_of(hit, doubts):
-    """Return the doc_id of a hit, a `Broken` where it has none: beyond the cutoff it may do no harm."""
+    """Return the doc_id of a hit, or a `Broken`, which beyond the cutoff may do no harm."""
     if isinstance(hit, str) or hasattr(hit, "page_content"):
         doubts.append("hits in another tool's form")
         hit = as_record(hit) if hasattr(hit, "page_content") else {"doc_id": hit}
@@ -486,14 +499,20 @@ def doc_of(hit, doubts):
         score is not None and not abs(score) < 1e300
     ):
         doubts.append(f"a score is {score!r}")
-    try:
-        return an_id(hit["doc_id"], doubts)
-    except Refused as why:
-        return Broken(str(why))
+    return id_or_broken(hit["doc_id"], doubts)
 
 
 class Broken(NamedTuple):
+    """In place of a hit that is none."""
+
     why: str
+
+
+def id_or_broken(value, doubts):
+    try:
+        return an_id(value, doubts)
+    except Refused as why:
+        return Broken(str(why))
 
 
 def rankings_of_table(table, doubts, wanted):
@@ -519,22 +538,20 @@ def rankings_of_table(table, doubts, wanted):
     # Query by query: by rank, or by score and, where scores are equal, by doc_id, both falling.
     of_queries = {}
     for query_id, doc, value in zip(query_ids, docs, keys, strict=True):
-        try:
-            doc = an_id(doc, doubts)
-        except Refused as why:
-            doc = Broken(str(why))
-        of_queries.setdefault(an_id(query_id, doubts), []).append((value, doc))
+        of_queries.setdefault(an_id(query_id, doubts), []).append(
+            (value, id_or_broken(doc, doubts))
+        )
     refuse_mixed(list(of_queries))
     ranked = {}
-    for query_id, hits in of_queries.items():
+    for query_id, found in of_queries.items():
         if by_rank:
-            hits = sorted(hits, key=lambda hit: hit[0])
+            hits = sorted(found, key=lambda hit: hit[0])
             if [rank for rank, _ in hits] != list(range(1, len(hits) + 1)):
                 if wanted is None or query_id in wanted:
                     raise Refused(f"the ranks of {query_id!r} do not count 1, 2, 3, ...")
                 doubts.append("ranks of an unjudged query do not count 1, 2, 3, ...")
         else:
-            hits = sorted(hits, key=lambda hit: (hit[0], str(hit[1])), reverse=True)
+            hits = sorted(found, key=lambda hit: (hit[0], str(hit[1])), reverse=True)
             if any(math.isinf(score) for score, _ in hits):
                 doubts.append("an infinite score")
         ranked[query_id] = [doc for _, doc in hits]

@@ -1,9 +1,11 @@
-"""A few thousand odd calls of every public name; tests/benchmarks/fuzz.py makes as many as one likes."""
+"""A few thousand odd calls of every public name; tests/benchmarks/fuzz.py makes more."""
 
 import copy
 import random
 
 import fuzz
+import fuzz_expected
+import fuzz_inputs
 import oracle
 import pytest
 
@@ -26,20 +28,24 @@ def test_an_odd_call_gets_a_right_value_or_a_sentence(part):
 
 @pytest.mark.parametrize("name", rageval_kit.__all__)
 def test_every_public_name_is_called_by_the_fuzzer(name):
-    if name in fuzz.CONSTANTS:
+    if name in fuzz_inputs.CONSTANTS:
         assert not callable(getattr(rageval_kit, name))
-    elif name not in fuzz.RETURNED:
-        assert name in fuzz.EXPECT, f"{name} needs an expectation in fuzz.py"
-        for parameter in fuzz.parameters(name):
-            fuzz.kind_of(name, parameter)
+    elif name not in fuzz_inputs.RETURNED:
+        assert name in fuzz_expected.EXPECT, f"{name} needs an expectation in fuzz_expected.py"
+        for parameter in fuzz_inputs.parameters(name):
+            fuzz_inputs.kind_of(name, parameter)
 
 
 def test_the_fuzzer_knows_no_name_that_is_gone():
-    assert {*fuzz.EXPECT, *fuzz.CONSTANTS, *fuzz.RETURNED} <= set(rageval_kit.__all__)
+    assert {*fuzz_expected.EXPECT, *fuzz_inputs.CONSTANTS, *fuzz_inputs.RETURNED} <= set(
+        rageval_kit.__all__
+    )
 
 
 def test_the_same_seed_gives_the_same_calls():
-    assert [str(fuzz.case(7, n)) for n in range(50)] == [str(fuzz.case(7, n)) for n in range(50)]
+    assert [str(fuzz_inputs.case(7, n)) for n in range(50)] == [
+        str(fuzz_inputs.case(7, n)) for n in range(50)
+    ]
 
 
 def test_every_metric_of_the_kit_is_in_the_oracle():
@@ -50,7 +56,7 @@ def test_every_metric_of_the_kit_is_in_the_oracle():
 
 # ---------------------------------------------------------------- the judge itself
 
-RIGHT = fuzz.Case(
+RIGHT = fuzz_inputs.Case(
     "mrr",
     {
         "all_qa": [{"query_id": "q1", "relevant_doc_ids": ["d1"]}],
@@ -92,7 +98,9 @@ def test_a_sentence_of_the_kit_passes():
     assert judged(with_argument(results=None)).kind == "refused"
 
 
-@pytest.mark.parametrize("error", [KeyError("query_id"), TypeError("no"), IndexError("out of it all.")])
+@pytest.mark.parametrize(
+    "error", [KeyError("query_id"), TypeError("no"), IndexError("out of it all.")]
+)
 def test_what_is_raised_outside_the_kit_is_a_fault(monkeypatch, error):
     def fails(all_qa, results, ks=None, k=None, **policies):
         raise error
@@ -103,7 +111,9 @@ def test_what_is_raised_outside_the_kit_is_a_fault(monkeypatch, error):
 
 def test_what_fails_within_the_text_of_a_raise_is_a_fault(tmp_path, monkeypatch):
     module = tmp_path / "module.py"
-    module.write_text("def fails(*_):\n    raise ValueError(f'found {None + 1}, which is no number.')\n")
+    module.write_text(
+        "def fails(*_):\n    raise ValueError(f'found {None + 1}, which is no number.')\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(fuzz, "PACKAGE", str(tmp_path))
     import module as outside
@@ -135,11 +145,11 @@ POLICIES = {"gain": "linear", "largest_grade": 3.0, "p": 0.8}
 @pytest.mark.parametrize(
     ("metric", "value"),
     [
-        ("HitRate", 1), ("RR", 1 / 2), ("Precision", 2 / 4), ("Recall", 2 / 2), ("AP", (1 / 2 + 2 / 4) / 2),
-        ("F1", 2 * 0.5 / 1.5), ("Judged", 3 / 4), ("Unique", 4), ("R-precision", 1 / 2),
-        ("nDCG", (3 / 1.584962500721156 + 1 / 2.321928094887362) / (3 + 1 / 1.584962500721156)),
-        ("ERR", 7 / 16 / 2 + 9 / 16 * 1 / 16 / 4), ("RBP", 0.2 * (0.8 + 0.8**3)),
-    ],
+        ("HitRate", 1), ("RR", 1 / 2), ("Precision", 2 / 4), ("Recall", 2 / 2), ("AP",
+        (1 / 2 + 2 / 4) / 2), ("F1", 2 * 0.5 / 1.5), ("Judged", 3 / 4), ("Unique", 4),
+        ("R-precision", 1 / 2), ("nDCG",
+        (3 / 1.584962500721156 + 1 / 2.321928094887362) / (3 + 1 / 1.584962500721156)), ("ERR",
+        7 / 16 / 2 + 9 / 16 * 1 / 16 / 4), ("RBP", 0.2 * (0.8 + 0.8**3)), ],
 )  # fmt: skip
 def test_the_oracle_agrees_with_what_was_worked_out_by_hand(metric, value):
     numerator, denominator = oracle.METRICS[metric](["X", "A", "C", "B"], GRADES, 4, POLICIES)
@@ -160,4 +170,4 @@ def test_the_oracle_is_plain_python():
 
 
 def test_garbage_is_drawn_from_the_seed_alone():
-    assert fuzz.garbage(random.Random(3)) is fuzz.garbage(random.Random(3))
+    assert fuzz_inputs.garbage(random.Random(3)) is fuzz_inputs.garbage(random.Random(3))

@@ -3,8 +3,8 @@
     python tests/benchmarks/fuzz.py --cases 100000 --seed 1
 
 Prints a line a public name with what came of its cases (see tests/fuzz.py), then every fault by its
-cause, with the number of cases and the smallest one found as Python. The exit status is 1 if there is
-a fault. A single case again: --only NUMBER; some names only: --names mrr,explain.
+cause, with the number of cases and a small one as Python. The exit status is 1 if there is a fault.
+A single case again: --only NUMBER; some names only: --names mrr,explain.
 """
 
 import argparse
@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the kit that this file belongs to
 
 import fuzz
+import fuzz_inputs
 import pandas as pd
 
 KINDS = ("right", "value", "refused", "own", "unexplained", "wrong", "slow", "fuzzer")
@@ -37,7 +38,12 @@ def main():
     numbers = range(options.cases) if options.only is None else [options.only]
 
     # Every case once, with a line of progress now and then.
-    counts, faults, started, told = defaultdict(Counter), defaultdict(list), time.time(), time.time()
+    counts, faults, started, told = (
+        defaultdict(Counter),
+        defaultdict(list),
+        time.time(),
+        time.time(),
+    )
     for done, (number, case, outcome) in enumerate(fuzz.run(options.seed, numbers, names), start=1):
         counts[case.name][outcome.kind] += 1
         if options.only is not None:
@@ -46,7 +52,10 @@ def main():
             faults[cause_of(case, outcome)].append((number, case, outcome))
         if time.time() - told > 20:
             told = time.time()
-            print(f"{done:,} of {len(numbers):,} cases, {len(faults)} faults, {told - started:.0f} s", file=sys.stderr)
+            print(
+                f"{done:,} of {len(numbers):,} cases, {len(faults)} faults, {told - started:.0f} s",
+                file=sys.stderr,
+            )
 
     print_counts(counts, time.time() - started)
     print_faults(faults, options.examples)
@@ -58,12 +67,21 @@ def cause_of(case, outcome):
     if outcome.kind == "wrong":
         words = outcome.what.split(":", maxsplit=2)
         said = words[1] if words[0] in ("accepted", "refused what is right") else words[0]
-        return outcome.kind, case.name, words[0][:9] + "".join(c for c in said if not c.isdigit())[-24:]
+        return (
+            outcome.kind,
+            case.name,
+            words[0][:9] + "".join(c for c in said if not c.isdigit())[-24:],
+        )
     return outcome.kind, outcome.where, outcome.what.split(":")[0]
 
 
 def print_counts(counts, seconds):
-    table = pd.DataFrame.from_dict(counts, orient="index").reindex(columns=list(KINDS)).fillna(0).astype(int)
+    table = (
+        pd.DataFrame.from_dict(counts, orient="index")
+        .reindex(columns=list(KINDS))
+        .fillna(0)
+        .astype(int)
+    )
     table = table.sort_index()
     table.loc["all"] = table.sum()
     table.insert(0, "cases", table.sum(axis=1))
@@ -75,18 +93,29 @@ def print_faults(faults, n_examples):
     """Print the faults by the file of the package they come from, the commonest first."""
     by_file = defaultdict(list)
     for (kind, where, what), found in sorted(faults.items(), key=lambda pair: -len(pair[1])):
-        file = "values and refusals that are wrong" if kind == "wrong" else where.split(":")[0].split(" ")[0]
+        file = (
+            "values and refusals that are wrong"
+            if kind == "wrong"
+            else where.split(":")[0].split(" ")[0]
+        )
         by_file[file].append(((kind, where, what), found))
 
     for file, causes in sorted(by_file.items()):
         print(f"\n## {file}")
         for (kind, where, what), found in causes:
-            names = ", ".join(f"{name} {n}" for name, n in Counter(case.name for _, case, _ in found).most_common(4))
+            names = ", ".join(
+                f"{name} {n}"
+                for name, n in Counter(case.name for _, case, _ in found).most_common(4)
+            )
             print(f"\n* **{kind} {what}** `{where}` ({names})")
-            for number, case, outcome in sorted(found, key=lambda one: len(str(one[1])))[:n_examples]:
+            for number, case, outcome in sorted(found, key=lambda one: len(str(one[1])))[
+                :n_examples
+            ]:
                 with fuzz.workplace():
                     small = case if kind == "slow" else smaller(case, (kind, where, what))
-                print(f"  case {number}: {shortened(outcome.what)}\n  `{shortened(str(small), 600)}`")
+                print(
+                    f"  case {number}: {shortened(outcome.what)}\n  `{shortened(str(small), 600)}`"
+                )
 
 
 def shortened(text, most=200):
@@ -120,18 +149,20 @@ def smaller(case, cause):
 
 def candidates(case):
     """Yield the case with one part less."""
-    must = fuzz.parameters(case.name)
+    must = fuzz_inputs.parameters(case.name)
     for parameter, value in case.arguments.items():
         if not must.get(parameter):
-            yield case._replace(arguments={p: v for p, v in case.arguments.items() if p != parameter})
+            yield case._replace(
+                arguments={p: v for p, v in case.arguments.items() if p != parameter}
+            )
         for less in parts_less(value):
             yield case._replace(arguments={**case.arguments, parameter: less})
 
 
 def parts_less(value):
     """Yield the value with an element, a key, a row or a column less, at any depth."""
-    if isinstance(value, fuzz.Lazy):
-        if value.make.__name__ in fuzz.VIEWS:
+    if isinstance(value, fuzz_inputs.Lazy):
+        if value.make.__name__ in fuzz_inputs.VIEWS:
             yield value.arguments[0]
         for less in parts_less(value.arguments[0]) if value.arguments else ():
             yield value._replace(arguments=(less, *value.arguments[1:]))
@@ -151,7 +182,7 @@ def parts_less(value):
             yield {k: v for k, v in value.items() if k is not key}
         for key, member in value.items():
             for less in parts_less(member):
-                yield {**{k: v for k, v in value.items()}, key: less}
+                yield {**value, key: less}
     elif type(value) is str and len(value) > 3:
         yield copy.copy(value[: len(value) // 2])
 
