@@ -66,7 +66,10 @@ class Seen:
 
 
 N_LETTERS = 4_000  # a longer message shows the input whole, in place of saying what is wrong
-EXPLAINED = (ValueError, TypeError, KeyError, ImportError, FileNotFoundError)
+# What Python raises for a path that is a folder, a file or forbidden is what a caller waits for: where the
+# kit raises it itself, with a sentence, it is explained.
+OF_PATHS = (IsADirectoryError, NotADirectoryError, FileExistsError, PermissionError)
+EXPLAINED = (ValueError, TypeError, KeyError, ImportError, FileNotFoundError, *OF_PATHS)
 
 
 def judge(a_case):

@@ -25,6 +25,7 @@ from fuzz_inputs import (
     Hashed,
     Lazy,
     a_file,
+    all_texts,
     as_text,
     by_field,
     extractive,
@@ -32,6 +33,7 @@ from fuzz_inputs import (
     hashed,
     odd_model,
     one_token,
+    realise,
     same,
     view,
 )
@@ -148,7 +150,12 @@ def not_given(k, doubts):
 
 
 def k_of(a, doubts, default):
-    return default if "k" not in a or not_given(a["k"], doubts) else a["k"]
+    """Return the one cutoff of functions that take one; a list of one may be refused."""
+    if "k" not in a or not_given(a["k"], doubts):
+        return default
+    if not isinstance(oracle.plain(a["k"]), (int, float)):
+        doubts.append("k is no number")
+    return a["k"]
 
 
 def expect_one_metric(metric):
@@ -204,11 +211,12 @@ def check_warnings(seen, a, table):
 
 
 def expect_evaluate(a, doubts):
-    if a.get("average", "macro") not in ("macro", "pooled"):
-        raise Refused(f"average={a['average']!r}")
+    average = a.get("average", "macro")
+    if not isinstance(average, str) or average not in ("macro", "pooled"):
+        raise Refused(f"average={average!r}")
     table = table_of(a, doubts, a.get("metrics", oracle.THE_FIVE))
-    mean = table.pooled if a.get("average") == "pooled" else table.macro
-    if a.get("average") == "pooled" and table.policies["no_relevant"] in ("zero", "one"):
+    mean = table.pooled if average == "pooled" else table.macro
+    if average == "pooled" and table.policies["no_relevant"] in ("zero", "one"):
         raise Refused("a pooled average of queries without a relevant document")
     expected = {column: mean(column) for column in table.columns if column.metric}
 
@@ -294,7 +302,9 @@ def expect_explain(a, doubts):
 
 
 def was_called(value):
-    return isinstance(value, Lazy) and value.make.__name__ == "called"
+    return (
+        isinstance(value, Lazy) and value.make.__name__ == "called" and realise(value) is not None
+    )
 
 
 def expect_caption(a, doubts):
@@ -634,6 +644,10 @@ def expect_threshold_for(a, doubts):
         "curve",
         lambda rows: all(0 <= value <= 1 for row in rows[1:] for value in row),
     )
+    if any(str(oracle.the_column(curve, name, "curve").dtype) != "float64" for name in columns):
+        doubts.append("a column of other than floats")
+    if any(math.isinf(value) for value in rows[0]):
+        doubts.append("an infinite threshold")
     allowed = [row for row in zip(*rows, strict=True) if row[1] <= most]
     if not allowed:
         raise Refused("no row of the curve is allowed")
@@ -1197,6 +1211,13 @@ def verdict_of(reply):
         return None
 
 
+def doubt_columns(tables, doubts):
+    """Doubt a table that has a column twice, or one that is not called by a text."""
+    for table in tables:
+        if len(set(map(repr, table.columns))) < len(table.columns) or not all_texts(table.columns):
+            doubts.append("odd names of columns")
+
+
 def expect_judge_agreement(a, doubts):
     tables = a["one"], a["other"]
     for table in tables:
@@ -1207,6 +1228,7 @@ def expect_judge_agreement(a, doubts):
     one, other = (
         dict(zip(t.index, oracle.column_of(t, "verdict", "verdicts"), strict=True)) for t in tables
     )
+    doubt_columns(tables, doubts)
     both = [query_id for query_id in one if query_id in other]
     if not both:
         raise Refused("no query in common")
@@ -1767,6 +1789,8 @@ def expect_holm(a, doubts):
 
 def expect_queries_needed(a, doubts):
     effect, level = oracle.plain(a["effect_size"]), oracle.plain(a.get("level", 0.05))
+    if oracle.is_array_of_one(a["effect_size"]) or oracle.is_array_of_one(a.get("level")):
+        doubts.append("an array of no dimension")
     usual(effect, doubts, "effect_size", lambda e: type(e) in (int, float) and 1e-6 < abs(e) < 1e6)
     usual(level, doubts, "level", lambda x: type(x) is float and 1e-9 < x < 1)
     normal = statistics.NormalDist()

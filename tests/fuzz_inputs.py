@@ -446,9 +446,23 @@ def generator(seed):
     return np.random.default_rng(seed)
 
 
+def all_texts(values):
+    return all(isinstance(value, str) for value in values)
+
+
+def all_scored_alike(hits):
+    try:
+        scored = {hit.get("score") is None for ranking in hits.values() for hit in ranking}
+    except Exception:
+        return False
+    return len(scored) < 2
+
+
 def known_results(hits, k, lower_is_better, way="made"):
     if not isinstance(hits, dict):
         raise Unknown("results of something else than a dict")
+    if way == "table" and not (all_texts(hits) and all_scored_alike(hits)):
+        raise Unknown("a table of what to_frame refuses, or fills up")
     # A table has no row for a query that found nothing.
     seen = Known(
         {query_id: ranking for query_id, ranking in hits.items() if way != "table" or ranking}
@@ -487,7 +501,7 @@ ID_FORMS = ("{letter}{number}",) * 8 + (
     "{letter}\ud83d{number}",
     "{letter}{number}\t",
     "\ufeff{letter}{number}",
-    "{letter}{number}" + "x" * 200,
+    "{letter}{number}" + "x" * 100,
 )
 
 

@@ -203,6 +203,8 @@ def cutoffs(ks, doubts):
     several = [cutoff(ks)] if several is None else list(dict.fromkeys(several))
     if not several:
         raise Refused("ks is empty")
+    if max(several) > 10**9:
+        doubts.append("a cutoff beyond all sense")
     return several
 
 
@@ -270,6 +272,8 @@ def records(given, doubts, name="all_qa"):
         if len(set(map(repr, given.columns))) < len(given.columns):
             raise Refused(f"{name} has a column twice")
         named = [isinstance(column, str) for column in given.columns]
+        if not all(named):
+            doubts.append("a column that is not called by a text")
         return [
             {
                 str(column): cell
@@ -415,13 +419,20 @@ def judgements_of_table(table, doubts):
         if doc in of_query:
             raise Refused(f"{query_id!r} -> {doc!r} judged twice")
         of_query[doc] = grade
-    if len(set(map(repr, table.columns))) < len(table.columns):
-        doubts.append("a column of all_qa twice")
+    doubt_names_of_columns(table, doubts)
     return checked_ids(judged_queries)
 
 
 def column_of(table, name, of):
     return the_column(table, name, of).tolist()
+
+
+def doubt_names_of_columns(table, doubts):
+    """Doubt a column that nobody asks for and that appears twice, or is not called by a text."""
+    if len(set(map(repr, table.columns))) < len(table.columns):
+        doubts.append("a column twice")
+    if not all(isinstance(name, str) for name in table.columns):
+        doubts.append("a column that is not called by a text")
 
 
 def the_column(table, name, of):
@@ -518,8 +529,7 @@ def id_or_broken(value, doubts):
 def rankings_of_table(table, doubts, wanted):
     query_ids, docs = column_of(table, "query_id", "results"), column_of(table, "doc_id", "results")
     by_rank = has_column(table, "rank")
-    if len(set(map(repr, table.columns))) < len(table.columns):
-        doubts.append("a column of results twice")
+    doubt_names_of_columns(table, doubts)
     if not query_ids:
         if not by_rank and not has_column(table, "score"):
             doubts.append("an empty table without rank and score")
