@@ -220,7 +220,8 @@ class Hashed(Embeddings):
         self.fault = fault
 
     def embed_query(self, text):
-        return self.embed_documents([text])[0]
+        found = self.embed_documents([text])
+        return found[0] if isinstance(found, (list, np.ndarray)) and len(found) else found
 
     def embed_documents(self, texts):
         if any(not isinstance(text, str) for text in texts):
