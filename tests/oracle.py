@@ -1,7 +1,7 @@
 """The metrics once more, in plain Python: what the fuzzer holds the kit to.
 
-Written from the definitions (README "The numbers" and the docstrings of relevance.py), one query and
-one rank at a time, without numpy, pandas or code of the package. What it cannot say, it says:
+Written from the definitions (README "The numbers" and the docstrings of relevance.py), one query
+and one rank at a time, without numpy, pandas or code of the package. What it cannot say, it says:
 
 * `Refused`: the README gives this input no value, so that the kit must not give one either;
 * `Unknown`: the definitions leave open what this input means, so that no value can be judged;
@@ -27,9 +27,9 @@ class Unknown(Exception):
     """The definitions do not say what this input means."""
 
 
-# ---------------------------------------------------------------- the definitions, a query at a time
-# docs: the ranking after the policy for repeats, best first. Each returns numerator and denominator:
-# the query's value is their quotient, 0 where the denominator is 0, and a pooled average adds up both.
+# ---------------------------------------------------------------- the definitions
+# docs: a query's ranking after the policy for repeats, best first. Each returns a numerator and a
+# denominator: the value is their quotient, 0 where the denominator is 0; a pooled average adds up both.
 
 
 def is_relevant(doc, grades):
@@ -83,8 +83,8 @@ def r_precision(docs, grades, k, policies):
 
 
 def ndcg(docs, grades, k, policies):
-    # Grades may be so large that a gain is no float: all are divided by the largest, which the quotient
-    # does not see. A pooled average adds up over queries, and must not.
+    # Grades may be so large that a gain is no float: all are divided by the largest, which the
+    # quotient does not see. A pooled average adds up over queries, and must not.
     largest = max([grade for grade in grades.values() if grade > 0], default=1.0)
     exponential = policies["gain"] == "exponential"
 
@@ -114,7 +114,7 @@ def unique(docs, grades, k, policies):
 
 
 def err(docs, grades, k, policies):
-    """Chapelle et al. (2009): the expected reciprocal rank at which a user is satisfied and stops."""
+    """Chapelle et al. (2009): the expected reciprocal rank at which a user stops, satisfied."""
     largest = max(4, policies["largest_grade"])
     total, goes_on = 0.0, 1.0
     for rank, doc in enumerate(docs[:k], start=1):
@@ -176,7 +176,7 @@ def plain(value):
 
 
 def is_array(value):
-    return hasattr(value, "tolist") and getattr(value, "shape", ()) != ()
+    return type(value).__name__ == "ndarray" and value.shape != ()
 
 
 def is_table(value):
@@ -184,6 +184,8 @@ def is_table(value):
 
 
 def cutoff(k):
+    if is_array_of_one(k):
+        raise Unknown("an array of no dimension")
     k = plain(k)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise Refused(f"k={k!r} is not a positive integer")
@@ -193,17 +195,25 @@ def cutoff(k):
 def cutoffs(ks, doubts):
     if isinstance(ks, (str, bytes, bytearray, Mapping)) or is_table(ks):
         raise Refused(f"ks={ks!r} is no cutoffs")
+    if is_array_of_one(ks):
+        doubts.append("an array of no dimension")
     if isinstance(ks, (set, frozenset)):
         doubts.append("ks is a set, which has no order")
     several = [cutoff(k) for k in ks] if isinstance(ks, Iterable) and not is_scalar(ks) else None
     several = [cutoff(ks)] if several is None else list(dict.fromkeys(several))
     if not several:
         raise Refused("ks is empty")
+    if max(several) > 10**9:
+        doubts.append("a cutoff beyond all sense")
     return several
 
 
 def is_scalar(value):
     return hasattr(value, "shape") and value.shape == ()  # of numpy: np.int64(3), np.array(3)
+
+
+def is_array_of_one(value):
+    return is_scalar(value) and type(value).__name__ == "ndarray"
 
 
 RBP_NAME = re.compile(r"RBP\(p=(0?\.[0-9]+)\)")
@@ -246,10 +256,11 @@ def columns_of(metric, several, doubts):
         return [Column(name, "R", name)]
     if p and not 0 < float(p[1]) < 1:
         raise Refused(f"p of {metric!r} is not between 0 and 1")
-    base = "RBP" if p else name
-    return [
-        Column(base, k, name, float(p[1]) if p else 0.8) for k in ([int(behind)] if at else several)
-    ]
+    several = [int(behind)] if at else several
+    if name == "RBP" or p:
+        p = float(p[1]) if p else 0.8
+        return [Column("RBP", k, f"RBP(p={p:g})", p) for k in several]
+    return [Column(name, k, name) for k in several]
 
 
 # ---------------------------------------------------------------- all_qa
@@ -258,10 +269,17 @@ def columns_of(metric, several, doubts):
 def records(given, doubts, name="all_qa"):
     """Return docs or all_qa as a list of dicts."""
     if is_table(given):
-        if len(set(given.columns)) < len(given.columns):
+        if len(set(map(repr, given.columns))) < len(given.columns):
             raise Refused(f"{name} has a column twice")
+        named = [isinstance(column, str) for column in given.columns]
+        if not all(named):
+            doubts.append("a column that is not called by a text")
         return [
-            dict(zip(given.columns, row, strict=True))
+            {
+                str(column): cell
+                for column, cell, is_text in zip(given.columns, row, named, strict=True)
+                if is_text
+            }
             for row in given.itertuples(index=False, name=None)
         ]
     if isinstance(given, (str, bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
@@ -282,8 +300,9 @@ def records(given, doubts, name="all_qa"):
 def as_record(entry):
     if hasattr(entry, "page_content"):
         content = entry.page_content
-        title = entry.metadata.get("title") or ""
-        if title and content.startswith(f"{title}\n"):
+        title = entry.metadata.get("title")
+        title = "" if title is None else title
+        if isinstance(title, str) and title and content.startswith(f"{title}\n"):
             content = content[len(title) + 1 :]
         return {"doc_id": entry.id, **entry.metadata, "title": title, "content": content}
     return entry
@@ -303,6 +322,8 @@ def an_id(value, doubts):
 
 
 def a_grade(value, doubts):
+    if is_array_of_one(value):
+        raise Unknown("a grade is an array")
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Refused(f"the grade {value!r} is no number")
@@ -317,15 +338,41 @@ def a_grade(value, doubts):
     return grade
 
 
+def queries(all_qa, doubts):
+    """Return all_qa as a dict a query, also where a table has a row a judgement."""
+    found = records(all_qa, doubts)
+    if (
+        not is_table(all_qa)
+        or has_column(all_qa, "relevant_doc_ids")
+        or not has_column(all_qa, "doc_id")
+    ):
+        return found
+    try:
+        judgements_of_table(all_qa, doubts)
+    except Refused as why:  # it may be read for its questions alone
+        doubts.append(str(why))
+        raise Unknown(str(why)) from None
+    grouped = {}
+    for row in found:
+        query_id = an_id(row.pop("query_id"), doubts)
+        judged_one = row.pop("doc_id"), row.pop("relevance", 1)
+        query = grouped.setdefault(query_id, {"query_id": query_id, "relevant_doc_ids": {}, **row})
+        if judged_one[0].__hash__ is None or row != {name: query[name] for name in row}:
+            doubts.append("rows of one query that contradict each other")
+            raise Unknown("a table of judgements")
+        query["relevant_doc_ids"][judged_one[0]] = judged_one[1]
+    return list(grouped.values())
+
+
 def judgements(all_qa, doubts):
     """Return ``{query_id: {doc_id: grade}}``, in the order of all_qa."""
-    if is_table(all_qa) and "relevant_doc_ids" not in all_qa.columns:
+    if is_table(all_qa) and not has_column(all_qa, "relevant_doc_ids"):
         return judgements_of_table(all_qa, doubts)
-    queries = records(all_qa, doubts)
-    if not queries:
+    given = records(all_qa, doubts)
+    if not given:
         raise Refused("all_qa is empty")
     judged_queries = {}
-    for qa in queries:
+    for qa in given:
         if "query_id" not in qa:
             raise Refused("a query without query_id")
         query_id = an_id(qa["query_id"], doubts)
@@ -355,28 +402,51 @@ def judgements_of_table(table, doubts):
     if not query_ids:
         raise Refused("all_qa is empty")
     grades = [1.0] * len(docs)
-    if "relevance" in table.columns:
-        if str(table["relevance"].dtype) == "object":
-            doubts.append("relevance is a column of objects")
+    if {str(name).lower() for name in table.columns} & {"grade", "label", "rel", "score"}:
+        doubts.append("a column that may hold grades")
+        raise Unknown("grades under another name")
+    if has_column(table, "relevance"):
         grades = [a_grade(grade, doubts) for grade in column_of(table, "relevance", "all_qa")]
+        if str(the_column(table, "relevance", "all_qa").dtype)[:3] not in ("int", "flo"):
+            doubts.append("relevance is a column of objects")
     judged_queries = {}
-    for query_id, doc, grade in zip(query_ids, docs, grades, strict=True):
-        query_id, doc = an_id(query_id, doubts), an_id(doc, doubts)
+    ids = [
+        (an_id(query_id, doubts), an_id(doc, doubts))
+        for query_id, doc in zip(query_ids, docs, strict=True)
+    ]
+    for (query_id, doc), grade in zip(ids, grades, strict=True):
         of_query = judged_queries.setdefault(query_id, {})
         if doc in of_query:
             raise Refused(f"{query_id!r} -> {doc!r} judged twice")
         of_query[doc] = grade
-    other = [name for name in table.columns if list(table.columns).count(name) > 1]
-    if other:
-        doubts.append(f"a column of all_qa twice: {other}")
+    doubt_names_of_columns(table, doubts)
     return checked_ids(judged_queries)
 
 
 def column_of(table, name, of):
-    names = list(table.columns)
-    if names.count(name) != 1:
-        raise Refused(f"{of} has {names.count(name)} columns {name}")
-    return table[name].tolist()
+    return the_column(table, name, of).tolist()
+
+
+def doubt_names_of_columns(table, doubts):
+    """Doubt a column that nobody asks for and that appears twice, or is not called by a text."""
+    if len(set(map(repr, table.columns))) < len(table.columns):
+        doubts.append("a column twice")
+    if not all(isinstance(name, str) for name in table.columns):
+        doubts.append("a column that is not called by a text")
+
+
+def the_column(table, name, of):
+    # By position: a name that is a list cannot be looked up, and neither can its neighbours then.
+    places = [
+        n for n, other in enumerate(table.columns) if isinstance(other, str) and other == name
+    ]
+    if len(places) != 1:
+        raise Refused(f"{of} has {len(places)} columns {name}")
+    return table.iloc[:, places[0]]
+
+
+def has_column(table, name):
+    return any(isinstance(other, str) and other == name for other in table.columns)
 
 
 def checked_ids(judged_queries):
@@ -400,7 +470,7 @@ def are_confusable(ids):
 
 
 def rankings(results, doubts, wanted=None):
-    """Return ``{query_id: [doc_id, ...]}``, best first; what is wrong outside the wanted is a doubt."""
+    """Return ``{query_id: [doc_id, ...]}``, best first; a fault of an unwanted one is a doubt."""
     if is_table(results):
         return rankings_of_table(results, doubts, wanted)
     if not isinstance(results, Mapping):
@@ -425,12 +495,14 @@ def docs_of(hits, doubts):
 
 
 def doc_of(hit, doubts):
-    """Return the doc_id of a hit, a `Broken` where it has none: beyond the cutoff it may do no harm."""
+    """Return the doc_id of a hit, or a `Broken`, which beyond the cutoff may do no harm."""
     if isinstance(hit, str) or hasattr(hit, "page_content"):
         doubts.append("hits in another tool's form")
         hit = as_record(hit) if hasattr(hit, "page_content") else {"doc_id": hit}
     if not isinstance(hit, Mapping) or "doc_id" not in hit:
         return Broken(f"a hit is {hit!r}")
+    if is_array_of_one(hit.get("score")):
+        doubts.append("a score is an array")
     score = plain(hit.get("score"))
     if isinstance(score, float) and math.isnan(score):
         return Broken("a score is NaN")
@@ -438,53 +510,58 @@ def doc_of(hit, doubts):
         score is not None and not abs(score) < 1e300
     ):
         doubts.append(f"a score is {score!r}")
+    return id_or_broken(hit["doc_id"], doubts)
+
+
+class Broken(NamedTuple):
+    """In place of a hit that is none."""
+
+    why: str
+
+
+def id_or_broken(value, doubts):
     try:
-        return an_id(hit["doc_id"], doubts)
+        return an_id(value, doubts)
     except Refused as why:
         return Broken(str(why))
 
 
-class Broken(NamedTuple):
-    why: str
-
-
 def rankings_of_table(table, doubts, wanted):
     query_ids, docs = column_of(table, "query_id", "results"), column_of(table, "doc_id", "results")
-    by_rank = "rank" in table.columns
+    by_rank = has_column(table, "rank")
+    doubt_names_of_columns(table, doubts)
     if not query_ids:
-        if not by_rank and "score" not in table.columns:
+        if not by_rank and not has_column(table, "score"):
             doubts.append("an empty table without rank and score")
         return {}
-    if not by_rank and "score" not in table.columns:
+    if not by_rank and not has_column(table, "score"):
         raise Refused("results has neither rank nor score")
     if not by_rank and table.attrs.get("lower_is_better"):
         raise Refused("distances would be read as similarities")
     key = "rank" if by_rank else "score"
     keys = [number(value, key) for value in column_of(table, key, "results")]
-    if str(table[key].dtype) == "object":
+    if str(the_column(table, key, "results").dtype)[:3] not in ("int", "flo"):
         doubts.append(f"{key} is a column of objects")
-    if by_rank and "score" in table.columns:
+    if by_rank and has_column(table, "score"):
         doubts.append("rank and score, which may contradict each other")
 
     # Query by query: by rank, or by score and, where scores are equal, by doc_id, both falling.
     of_queries = {}
     for query_id, doc, value in zip(query_ids, docs, keys, strict=True):
-        try:
-            doc = an_id(doc, doubts)
-        except Refused as why:
-            doc = Broken(str(why))
-        of_queries.setdefault(an_id(query_id, doubts), []).append((value, doc))
+        of_queries.setdefault(an_id(query_id, doubts), []).append(
+            (value, id_or_broken(doc, doubts))
+        )
     refuse_mixed(list(of_queries))
     ranked = {}
-    for query_id, hits in of_queries.items():
+    for query_id, found in of_queries.items():
         if by_rank:
-            hits = sorted(hits, key=lambda hit: hit[0])
+            hits = sorted(found, key=lambda hit: hit[0])
             if [rank for rank, _ in hits] != list(range(1, len(hits) + 1)):
                 if wanted is None or query_id in wanted:
                     raise Refused(f"the ranks of {query_id!r} do not count 1, 2, 3, ...")
                 doubts.append("ranks of an unjudged query do not count 1, 2, 3, ...")
         else:
-            hits = sorted(hits, key=lambda hit: (hit[0], str(hit[1])), reverse=True)
+            hits = sorted(found, key=lambda hit: (hit[0], str(hit[1])), reverse=True)
             if any(math.isinf(score) for score, _ in hits):
                 doubts.append("an infinite score")
         ranked[query_id] = [doc for _, doc in hits]
@@ -497,7 +574,10 @@ def number(value, name):
         raise Refused(f"a {name} is {value!r}")
     if value != value:
         raise Refused(f"a {name} is NaN")
-    return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise Refused(f"a {name} beyond what a float holds") from None
 
 
 # ---------------------------------------------------------------- from inputs to values
@@ -535,7 +615,7 @@ def matrix(all_qa, results, depth, policies, doubts, depth_of_r=False):
     if are_confusable([*judged_queries, *ranked]):
         raise Refused("query_ids in two Unicode forms")
 
-    queries, seen = {}, [doc for grades in judged_queries.values() for doc in grades]
+    found, seen = {}, [doc for grades in judged_queries.values() for doc in grades]
     for query_id, grades in judged_queries.items():
         docs = ranked.get(query_id, [])
         within = docs if policies["duplicates"] == "unique" else docs[:depth]
@@ -551,7 +631,7 @@ def matrix(all_qa, results, depth, policies, doubts, depth_of_r=False):
             within = list(dict.fromkeys(within))[:depth]
         if policies["no_relevant"] == "error" and not n_relevant(grades):
             raise Refused(f"{query_id!r} has no relevant document")
-        queries[query_id] = Query(within, grades)
+        found[query_id] = Query(within, grades)
 
     refuse_mixed(seen)
     if are_confusable(seen):
@@ -561,7 +641,7 @@ def matrix(all_qa, results, depth, policies, doubts, depth_of_r=False):
         doubts.append("doc_ids in two Unicode forms below the cutoff")
     if len({isinstance(doc, str) for doc in [*seen, *everything]}) > 1:
         doubts.append("ids of two types below the cutoff")
-    return queries
+    return found
 
 
 def value_of(column, query, policies):
@@ -618,9 +698,9 @@ def table(all_qa, results, asked, policies, doubts):
     policies = policies_of(policies)
     depth = max([column.cutoff for column in asked if column.cutoff != "R"], default=1)
     depth_of_r = any(column.cutoff == "R" for column in asked)
-    queries = matrix(all_qa, results, depth, policies, doubts, depth_of_r)
-    grades = [grade for query in queries.values() for grade in query.grades.values()]
-    return Table(asked, queries, policies | {"largest_grade": max(grades, default=0)})
+    found = matrix(all_qa, results, depth, policies, doubts, depth_of_r)
+    grades = [grade for query in found.values() for grade in query.grades.values()]
+    return Table(asked, found, policies | {"largest_grade": max(grades, default=0)})
 
 
 def outcome(recall_value):
