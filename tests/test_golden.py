@@ -2,29 +2,21 @@
 
 from fractions import Fraction
 from math import log2
-from pathlib import Path
 
 import pytest
-from conftest import hits
+from conftest import hits, query
 
 from rageval_kit import (
-    build_vectorstore,
     evaluate,
     hit_rate,
-    load_dataset,
     mrr,
     ndcg,
     per_query,
     precision,
     recall,
     relevance_matrix,
-    search_all,
     validate_dataset,
 )
-
-
-def query(relevant, query_id="q"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 def marked(relevance, total_relevant):
@@ -34,7 +26,7 @@ def marked(relevance, total_relevant):
     ]
     found = [doc_id for doc_id in ranking if doc_id.startswith("rel")]
     never_found = [f"missed{i}" for i in range(total_relevant - len(found))]
-    return [query(found + never_found)], {"q": hits(*ranking)}
+    return [query(found + never_found)], {"q1": hits(*ranking)}
 
 
 def at_ranks(*ranks, depth=10):
@@ -78,8 +70,8 @@ def test_lecture_relevant_documents_of_each_query(lecture):
 
 
 def test_lecture_hit_rate():
-    table = hit_rate([query(["doc_001"])], {"q": hits("doc_001", "doc_005", "doc_002")}, ks=3)
-    assert table.loc["q", "HitRate@3"] == 1
+    table = hit_rate([query(["doc_001"])], {"q1": hits("doc_001", "doc_005", "doc_002")}, ks=3)
+    assert table.loc["q1", "HitRate@3"] == 1
 
 
 @pytest.mark.parametrize(
@@ -87,12 +79,12 @@ def test_lecture_hit_rate():
 )
 def test_lecture_reciprocal_rank(first_rank, expected):
     all_qa, results = marked([rank == first_rank for rank in range(1, 6)], 1)
-    assert round(mrr(all_qa, results, ks=5).loc["q", "RR@5"], 3) == expected
+    assert round(mrr(all_qa, results, ks=5).loc["q1", "RR@5"], 3) == expected
 
 
 def test_lecture_ndcg_example():
     all_qa, results = marked([1, 0, 1], 2)
-    assert round(ndcg(all_qa, results, ks=3).loc["q", "nDCG@3"], 3) == 0.920
+    assert round(ndcg(all_qa, results, ks=3).loc["q1", "nDCG@3"], 3) == 0.920
 
 
 def test_lecture_dcg_example():
@@ -136,12 +128,12 @@ def test_lecture_mrr_over_12_queries():
 
 def test_lecture_precision_example():
     all_qa, results = marked([1, 1, 0, 1, 0], 3)
-    assert precision(all_qa, results, ks=5).loc["q", "Precision@5"] == 0.6
+    assert precision(all_qa, results, ks=5).loc["q1", "Precision@5"] == 0.6
 
 
 def test_lecture_recall_example():
     all_qa, results = marked([1, 0, 1], 5)
-    assert recall(all_qa, results, ks=3).loc["q", "Recall@3"] == 0.4
+    assert recall(all_qa, results, ks=3).loc["q1", "Recall@3"] == 0.4
 
 
 def test_lecture_validation_names_the_query_and_the_missing_document(lecture):
@@ -168,10 +160,10 @@ def test_lecture_validation_of_clean_data_reports_0(lecture):
 # ---------------------------------------------------------------- the bundled corpora, really searched
 
 
-@pytest.fixture(scope="module", params=["ko", "en"])
-def searched(request, embeddings):
-    docs, all_qa = load_dataset(Path(__file__).parent.parent / "data" / "lecture" / request.param)
-    return all_qa, search_all(build_vectorstore(docs, embeddings), all_qa, k=5)
+@pytest.fixture
+def searched(lecture_search):
+    _, all_qa, results = lecture_search
+    return all_qa, results
 
 
 @pytest.mark.parametrize(
@@ -215,9 +207,9 @@ def test_recall_grows_when_a_late_document_comes_within_k(late_rank, k, expected
     ]
     ranking[late_rank - 1] = "chunk_78"
     table = recall(
-        [query(["chunk_12", "chunk_45", "chunk_78"])], {"q": hits(*ranking)}, ks=(5, 10, 20)
+        [query(["chunk_12", "chunk_45", "chunk_78"])], {"q1": hits(*ranking)}, ks=(5, 10, 20)
     )
-    assert round(table.loc["q", f"Recall@{k}"], 3) == expected
+    assert round(table.loc["q1", f"Recall@{k}"], 3) == expected
 
 
 def three_queries_found_first_at_1_3_and_nowhere():
@@ -240,7 +232,7 @@ def test_mrr_of_three_queries():
 
 def test_ndcg_of_relevant_at_2_and_4():
     all_qa, results = marked([0, 1, 0, 1, 0], 2)
-    assert round(ndcg(all_qa, results, ks=5).loc["q", "nDCG@5"], 3) == 0.651
+    assert round(ndcg(all_qa, results, ks=5).loc["q1", "nDCG@5"], 3) == 0.651
 
 
 def test_dcg_of_relevant_at_2_and_4():
@@ -260,26 +252,26 @@ def test_idcg_of_relevant_at_2_and_4():
 )
 def test_discount_is_the_ndcg_of_one_relevant_document_at_that_rank(rank, discount):
     all_qa, results = at_ranks(rank)
-    assert round(ndcg(all_qa, results, ks=10).loc["q", "nDCG@10"], 3) == discount
+    assert round(ndcg(all_qa, results, ks=10).loc["q1", "nDCG@10"], 3) == discount
 
 
 @pytest.mark.parametrize(
     ("ranks", "expected"), [((1, 2, 3), 1.0), ((1, 8, 9), 1.0), ((5, 8, 9), 0.2)]
 )
 def test_mrr_sees_only_the_first_relevant(ranks, expected):
-    assert mrr(*at_ranks(*ranks), ks=10).loc["q", "RR@10"] == expected
+    assert mrr(*at_ranks(*ranks), ks=10).loc["q1", "RR@10"] == expected
 
 
 def test_ndcg_is_1_when_all_three_come_first():
-    assert ndcg(*at_ranks(1, 2, 3), ks=10).loc["q", "nDCG@10"] == 1.0
+    assert ndcg(*at_ranks(1, 2, 3), ks=10).loc["q1", "nDCG@10"] == 1.0
 
 
 def test_ndcg_is_below_1_when_two_of_three_come_late():
-    assert 0.5 < ndcg(*at_ranks(1, 8, 9), ks=10).loc["q", "nDCG@10"] < 1.0
+    assert 0.5 < ndcg(*at_ranks(1, 8, 9), ks=10).loc["q1", "nDCG@10"] < 1.0
 
 
 def test_ndcg_is_low_when_all_three_come_late():
-    assert ndcg(*at_ranks(5, 8, 9), ks=10).loc["q", "nDCG@10"] < 0.5
+    assert ndcg(*at_ranks(5, 8, 9), ks=10).loc["q1", "nDCG@10"] < 0.5
 
 
 def test_ndcg_is_below_1_where_the_ideal_of_the_retrieved_alone_would_give_1():
@@ -287,8 +279,8 @@ def test_ndcg_is_below_1_where_the_ideal_of_the_retrieved_alone_would_give_1():
         [1, 0, 0], 5
     )  # a perfect order of what came back, and four never came back
     table = per_query(all_qa, results, ks=3)
-    assert table.loc["q", "Recall@3"] < 1.0
-    assert round(table.loc["q", "nDCG@3"], 3) == 0.469
+    assert table.loc["q1", "Recall@3"] < 1.0
+    assert round(table.loc["q1", "nDCG@3"], 3) == 0.469
 
 
 def test_hit_rate_of_100_queries_of_which_13_fail():
@@ -305,7 +297,7 @@ def test_hit_rate_of_100_queries_of_which_13_fail():
     ids=["total failure", "partial", "complete"],
 )
 def test_outcome_of_a_query_at_10(found, hit, complete):
-    row = per_query([query(["A", "B"])], {"q": hits("x", *found)}, ks=10).loc["q"]
+    row = per_query([query(["A", "B"])], {"q1": hits("x", *found)}, ks=10).loc["q1"]
     assert (row["HitRate@10"] == 1, row["Recall@10"] == 1) == (hit, complete)
 
 
@@ -405,22 +397,22 @@ def test_policies_mrr(k, expected):
 
 @pytest.mark.parametrize("metric", ["Recall", "MRR"])
 def test_policies_an_empty_ranking_scores_0(metric):
-    assert evaluate([query(["D1"])], {"q": []}, ks=3).loc[metric, 3] == 0.0
+    assert evaluate([query(["D1"])], {"q1": []}, ks=3).loc[metric, 3] == 0.0
 
 
 def test_policies_an_empty_ranking_is_evaluated():
-    attrs = evaluate([query(["D1"])], {"q": []}, ks=3).attrs
+    attrs = evaluate([query(["D1"])], {"q1": []}, ks=3).attrs
     assert (attrs["evaluated"], attrs["excluded"]) == (1, 0)
 
 
 @pytest.mark.parametrize("metric", ["Recall", "MRR"])
 def test_policies_every_query_excluded_has_no_mean(metric):
-    value = evaluate([query([])], {"q": hits("D1", "D2", "D3")}, ks=3).loc[metric, 3]
+    value = evaluate([query([])], {"q1": hits("D1", "D2", "D3")}, ks=3).loc[metric, 3]
     assert value != value
 
 
 def test_policies_every_query_excluded_evaluates_none():
-    assert evaluate([query([])], {"q": hits("D1", "D2", "D3")}, ks=3).attrs["evaluated"] == 0
+    assert evaluate([query([])], {"q1": hits("D1", "D2", "D3")}, ks=3).attrs["evaluated"] == 0
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True])

@@ -29,13 +29,13 @@ tables = pytest.mark.parametrize(
 every = pytest.mark.parametrize("function", EVERY, ids=lambda function: function.__name__)
 
 
-def query(relevant, query_id="q"):
+def query(relevant, query_id="q1"):
     return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 def value(function, relevant, ranking, k, **policies):
     """The one number of one query at one cutoff."""
-    return function([query(relevant)], {"q": hits(*ranking)}, ks=k, **policies).iloc[0, 0]
+    return function([query(relevant)], {"q1": hits(*ranking)}, ks=k, **policies).iloc[0, 0]
 
 
 # q2 comes before q1, to see that no one sorts; q3 has no relevant document.
@@ -301,18 +301,18 @@ def test_isna_names_the_excluded(function):
 
 @tables
 def test_all_excluded_gives_nan(function):
-    assert np.isnan(function([query([])], {"q": hits("A")}).mean()).all()
+    assert np.isnan(function([query([])], {"q1": hits("A")}).mean()).all()
 
 
 def test_evaluate_of_all_excluded_is_nan():
-    assert evaluate([query([])], {"q": hits("A")}).isna().all(axis=None)
+    assert evaluate([query([])], {"q1": hits("A")}).isna().all(axis=None)
 
 
 @every
 def test_all_excluded_gives_no_warning(function):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        function([query([])], {"q": hits("A")})
+        function([query([])], {"q1": hits("A")})
 
 
 @tables
@@ -439,13 +439,13 @@ def test_ideal_is_cut_at_k():
 @every
 def test_a_document_returned_three_times_is_refused(function):
     with pytest.raises(ValueError, match="'A' appears twice in the ranking"):
-        function([query(["A"])], {"q": hits("A", "A", "A")}, ks=3)
+        function([query(["A"])], {"q1": hits("A", "A", "A")}, ks=3)
 
 
 @every
 def test_the_refusal_of_a_repeat_names_both_cures(function):
     with pytest.raises(ValueError, match=r'duplicates="unique".*duplicates="position"'):
-        function([query(["A"])], {"q": hits("A", "A", "A")}, ks=3)
+        function([query(["A"])], {"q1": hits("A", "A", "A")}, ks=3)
 
 
 @pytest.mark.parametrize(
@@ -472,7 +472,7 @@ def test_precision_divides_by_k_when_fewer_came_back():
 
 @tables
 def test_an_empty_ranking_scores_0(function):
-    assert set(function([query(["A"])], {"q": []}).loc["q"]) == {0.0}
+    assert set(function([query(["A"])], {"q1": []}).loc["q1"]) == {0.0}
 
 
 def test_reciprocal_rank_is_of_the_first_relevant_only():
@@ -495,7 +495,7 @@ def test_ideal_is_over_the_whole_corpus():
 @pytest.mark.parametrize(("relevant", "found"), [("1", 1), (1, "1")], ids=repr)
 def test_ids_as_text_and_as_numbers_are_refused_with_the_cure(function, relevant, found):
     with pytest.raises(TypeError, match=r"nothing would match.*Make both texts"):
-        function([query([relevant])], {"q": hits(found)})
+        function([query([relevant])], {"q1": hits(found)})
 
 
 @pytest.mark.parametrize("metric", ["HitRate", "MRR", "nDCG", "Recall"])
@@ -532,7 +532,7 @@ def test_the_same_id_in_two_unicode_forms_is_refused_with_the_cure(
         unicodedata.normalize(found_form, "문서_1"),
     )
     with pytest.raises(ValueError, match=r'NFC and NFD.*unicodedata.normalize\("NFC", id\)'):
-        function([query([relevant])], {"q": hits(found)})
+        function([query([relevant])], {"q1": hits(found)})
 
 
 DISTANCES = [
@@ -543,14 +543,14 @@ DISTANCES = [
 
 
 def test_distances_of_a_list_do_not_change_its_order():
-    assert mrr([query(["A"])], {"q": DISTANCES}, ks=3).loc["q", "RR@3"] == 1.0
+    assert mrr([query(["A"])], {"q1": DISTANCES}, ks=3).loc["q1", "RR@3"] == 1.0
 
 
 def test_distances_of_search_results_as_a_table_do_not_change_their_order():
     results = Results(
-        {"q": [{"title": "", "content": "", **hit} for hit in DISTANCES]}, k=3, lower_is_better=True
+        {"q1": [{"title": "", "content": "", **hit} for hit in DISTANCES]}, k=3, lower_is_better=True
     )
-    assert mrr([query(["A"])], results.to_frame(), ks=3).loc["q", "RR@3"] == 1.0
+    assert mrr([query(["A"])], results.to_frame(), ks=3).loc["q1", "RR@3"] == 1.0
 
 
 def test_mrr_does_not_fall_as_k_grows():
