@@ -992,6 +992,7 @@ def answers_of(given, doubts):
     """Return ``{query_id: (answer, doc_ids seen or None)}``."""
     given = view(given)
     if oracle.is_table(given):
+        doubt_columns([given], doubts)
         ids = (
             oracle.column_of(given, "query_id", "answers")
             if oracle.has_column(given, "query_id")
@@ -1724,7 +1725,7 @@ def json_lines(data, doubts):
 def expect_results(a, doubts):
     hits = view(a["hits"])
     usual(hits, doubts, "hits", lambda h: type(h) is dict)
-    if a.get("k") != 0:  # 0: not known how many were asked for
+    if type(a.get("k")) is not int or a["k"]:  # 0: not known how many were asked for
         oracle.cutoff(a.get("k", 1))
     # It takes the hits as they are, and what is wrong with them is said when they are read.
     try:

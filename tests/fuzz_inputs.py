@@ -1138,7 +1138,7 @@ def make_curve(r, w):
 
 
 def by_field(hit):
-    return hit["doc_id"][:1]
+    return str(hit["doc_id"])[:1]
 
 
 def to_nothing(hit):

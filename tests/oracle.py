@@ -221,7 +221,8 @@ RBP_NAME = re.compile(r"RBP\(p=(0?\.[0-9]+)\)")
 
 def columns(metrics, ks, doubts):
     """Return the columns that metrics and cutoffs ask for, each once."""
-    if isinstance(metrics, (str, bytes, Mapping)) or not isinstance(metrics, Iterable):
+    no_list = isinstance(metrics, (str, bytes, Mapping)) or is_array_of_one(metrics)
+    if no_list or not isinstance(metrics, Iterable):
         raise Refused(f"metrics={metrics!r} is no list of names")
     metrics = list(metrics)
     if not metrics:
