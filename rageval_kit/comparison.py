@@ -336,7 +336,7 @@ def queries_needed(effect_size: float, level: float = _LEVEL) -> int:
 
     if not is_number(effect_size) or not abs(effect_size) > _ROUNDING:
         raise ValueError(f"effect_size must be a number and not 0, found {shown(effect_size)}.")
-    if not is_number(level) or not 0 < level < 1:
+    if not is_number(level) or not 1e-300 < level < 1:
         raise ValueError(f"level must be a number between 0 and 1, found {shown(level)}.")
     z = norm.isf(level / 2) + norm.isf(1 - _POWER)
     return max(2, int(np.ceil((z / effect_size) ** 2)))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.judgements import AllQA, read_judgements
+from rageval_kit.judgements import AllQA, read_judgements, refuse_repeated
 from rageval_kit.messages import name_some, shown, warn_user, wrong_type
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score_steps
 
@@ -152,6 +152,7 @@ def save_qrels(all_qa: AllQA, path: str | Path) -> None:
         ValueError: an id holds white space (BEIR: a tab), or a grade is not a whole number.
     """
     judged = read_judgements(all_qa)
+    refuse_repeated(judged)
     broken = judged.grades[judged.grades != np.floor(judged.grades)]
     if len(broken):
         raise ValueError(

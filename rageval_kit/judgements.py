@@ -87,6 +87,7 @@ def _index_of(queries: Sequence[Record]) -> pd.Index:
 def _grouped_qrels(qrels: pd.DataFrame) -> list[Record]:
     """Turn a row a judgement into a dict a query."""
     judged = _read_qrels(qrels)
+    refuse_repeated(judged)
     queries: list[dict[str, Any]] = [
         {"query_id": query_id, "relevant_doc_ids": {}} for query_id in judged.query_ids
     ]
@@ -261,6 +262,20 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
         asked = qrels[["query_id", "question"]].drop_duplicates("query_id")
         queries = as_records(asked, "all_qa")
     return Judgements(as_index(query_ids), rows, docs, _grades_of(qrels), queries)
+
+
+def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
+    """Refuse a document that is judged twice for a query; ``pairs`` numbers query and document."""
+    if pairs is None:
+        pairs = pd.MultiIndex.from_arrays([judged.rows, judged.docs])
+    repeated = pairs.duplicated()
+    if repeated.any():
+        queries = judged.query_ids[judged.rows[repeated]]
+        where = [f"{q} -> {doc}" for q, doc in zip(queries, judged.docs[repeated], strict=True)]
+        raise ValueError(
+            f"all_qa judges the same document of a query twice: {name_some(where)}. "
+            "Keep one judgement."
+        )
 
 
 def _grades_of(qrels: pd.DataFrame) -> np.ndarray:

@@ -235,7 +235,8 @@ def caption(table: pd.DataFrame) -> str:
     decided = getattr(table, "attrs", None)
     if decided is None:
         raise wrong_type("table", "what evaluate or per_query returned", table)
-    if "no_relevant" not in decided:
+    needed = {"evaluated", "without_relevant", "index", *Policies.__annotations__}
+    if not needed <= decided.keys() or decided["no_relevant"] not in TREATMENT:
         raise ValueError(
             "This table has no attrs of the kit: pass what evaluate or per_query returned, "
             "unchanged."

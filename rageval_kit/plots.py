@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from rageval_kit.documents import refuse_odd_columns
 from rageval_kit.judgements import is_relevant, numbers, relevant_grades
 from rageval_kit.messages import count, describe, name_some
 from rageval_kit.rankings import Hit, as_rankings
@@ -102,7 +103,7 @@ def _as_lines(table: Any) -> pd.DataFrame:
         )
     try:
         values = turned.astype(float).dropna(axis=1, how="all")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"plot_lines draws numbers; in this table: {error}.") from None
     if values.empty or np.isinf(values.to_numpy()).any():
         raise ValueError("plot_lines draws numbers; this table has none, or infinite ones.")
@@ -404,10 +405,8 @@ def plot_abstention(
             f"known. Draw {maker} itself."
         )
     ax = _axes(ax, (9, 5))
-    lower, known = curve.attrs["lower_is_better"], curve.dropna()
-    for column in ("threshold", *shares):
-        numbers(known, column, "curve")
-    known = known.sort_values("threshold")
+    lower = curve.attrs["lower_is_better"]
+    known = curve.dropna().sort_values("threshold")
 
     # Each name stands where its line is highest: at one end, written inwards.
     for column, colour, right in zip(shares, (RED, BLUE), (lower, not lower), strict=True):
@@ -428,11 +427,15 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
     """Refuse what is not the table that the plot draws."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{plot} draws the table of {maker}; found {describe(table)}.")
+    refuse_odd_columns(table, plot)
     missing = [column for column in columns if column not in table]
     empty = not missing and table[list(columns)].isna().all().any()
     if missing or empty or (table.index.nlevels == 2) != (plot == "plot_comparison"):
         found = name_some([name for name in (*table.index.names, *table) if name is not None])
         raise ValueError(f"{plot} draws the table of {maker}, whole; found one with {found}.")
+    for column in columns:
+        if column != "verdict":
+            numbers(table.dropna(subset=[column]), column, plot)
 
 
 # ---------------------------------------------------------------- what all share
@@ -466,7 +469,7 @@ def _write(
 
 def _finish(ax: "Axes", title: str | None, pad: float = 10) -> None:
     """Give the axes their title, sizes and fonts."""
-    if title:
+    if title is not None:
         ax.set_title(_drawable(title, ""), pad=pad)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=14, labelfontfamily=_fonts())

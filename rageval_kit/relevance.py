@@ -20,6 +20,7 @@ from rageval_kit.judgements import (
     read_judgements,
     refuse_confusable,
     refuse_other_types,
+    refuse_repeated,
 )
 from rageval_kit.messages import as_cutoff, name_some, shown, warn_user
 from rageval_kit.rankings import Hits, ResultsLike, knowledge, ranks_in_blocks, read_hits
@@ -207,7 +208,7 @@ def match(
 
     # A (query, document) pair becomes one number, so that all are matched at once.
     judged_keys, hit_keys = _pair_keys(judged, found)
-    _refuse_repeated_judgements(judged, judged_keys)
+    refuse_repeated(judged, pd.Index(judged_keys))
 
     # Policy: the same document twice in one ranking.
     repeated = pd.Index(hit_keys).duplicated()
@@ -315,17 +316,6 @@ def _pair_keys(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.ndarray]
     rows = np.concatenate([judged.rows, found.rows])
     keys = rows * len(docs) + codes
     return keys[: len(judged.docs)], keys[len(judged.docs) :]
-
-
-def _refuse_repeated_judgements(judged: Judgements, judged_keys: np.ndarray) -> None:
-    repeated = pd.Index(judged_keys).duplicated()
-    if repeated.any():
-        queries = judged.query_ids[judged.rows[repeated]]
-        where = [f"{q} -> {doc}" for q, doc in zip(queries, judged.docs[repeated], strict=True)]
-        raise ValueError(
-            f"all_qa judges the same document of a query twice: {name_some(where)}. "
-            "Keep one judgement."
-        )
 
 
 def _fold(
