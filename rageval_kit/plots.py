@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import refuse_odd_columns
 from rageval_kit.judgements import is_relevant, numbers, relevant_grades
 from rageval_kit.messages import count, describe, name_some
 from rageval_kit.rankings import Hit, as_rankings
@@ -427,8 +426,8 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
     """Refuse what is not the table that the plot draws."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{plot} draws the table of {maker}; found {describe(table)}.")
-    refuse_odd_columns(table, plot)
-    missing = [column for column in columns if column not in table]
+    names = [column for column in table.columns if isinstance(column, str)]
+    missing = [column for column in columns if names.count(column) != 1]
     empty = not missing and table[list(columns)].isna().all().any()
     if missing or empty or (table.index.nlevels == 2) != (plot == "plot_comparison"):
         found = name_some([name for name in (*table.index.names, *table) if name is not None])
