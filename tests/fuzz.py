@@ -12,6 +12,7 @@ in them fails the test.
 
 import contextlib
 import dis
+import functools
 import io
 import linecache
 import os
@@ -90,8 +91,9 @@ def judge(a_case):
         warnings.simplefilter("always")
         try:
             value = getattr(rageval_kit, a_case.name)(*positional, **keywords)
-            repr(value)
-            str(value)
+            if type(value).__module__.startswith("rageval_kit"):
+                repr(value)
+                str(value)
         except (Exception, Slow) as thrown_one:
             error = thrown_one
     screen.flush()
@@ -218,10 +220,14 @@ def is_explained(error):
 
 def raises_here(trace):
     """Say whether the frame stands on a raise, not on something that failed within its text."""
-    return any(
-        instruction.offset == trace.tb_lasti and instruction.opname == "RAISE_VARARGS"
-        for instruction in dis.get_instructions(trace.tb_frame.f_code)
-    )
+    return trace.tb_lasti in raises_of(trace.tb_frame.f_code)
+
+
+@functools.cache
+def raises_of(code):
+    """Return where in the code something is raised."""
+    steps = dis.get_instructions(code)
+    return {step.offset for step in steps if step.opname == "RAISE_VARARGS"}
 
 
 def is_sentence(text):

@@ -1400,11 +1400,13 @@ def make_matrix(r, w):
 def odd_array(r, w, value):
     if not isinstance(value, np.ndarray) or r.random() < 0.2:
         return garbage(r)
-    return r.choice(
-        (value.tolist(), value[:0], value * NAN, value.astype(str), value.reshape(-1), value.T,
-        value.astype(int), value.astype(object), value[..., None],
-        pd.DataFrame(np.atleast_2d(value)), value * INF)
+    others = (
+        np.ndarray.tolist, lambda a: a[:0], lambda a: np.full_like(a, NAN),
+        lambda a: a.astype(str), np.ravel, np.transpose, lambda a: a.astype(int),
+        lambda a: a.astype(object), lambda a: a[..., None], lambda a: np.full_like(a, INF),
+        lambda a: pd.DataFrame(np.atleast_2d(a)),
     )  # fmt: skip
+    return r.choice(others)(value)
 
 
 def make_matrix_of_kit(r, w):

@@ -11,7 +11,7 @@ import pytest
 
 import rageval_kit
 
-N_CASES = 2_500
+N_CASES = 2_000
 N_PARTS = 10  # so that a failure names a part, and a part is soon run again
 
 
