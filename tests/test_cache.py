@@ -10,8 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from conftest import ROOT
-from langchain_core.embeddings import Embeddings
+from conftest import ROOT, Letters
 
 from rageval_kit import add_documents, build_vectorstore, generate_answers, search_all
 from rageval_kit.cache import Cache, open_cache
@@ -21,16 +20,7 @@ ALL_QA = [
     {"query_id": "q02", "question": "무엇을 쓰나?"},
 ]
 
-
-class Letters(Embeddings):
-    """Count letters."""
-
-    def embed_documents(self, texts):
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text):
-        vector = np.bincount([ord(letter) % 32 for letter in text], minlength=32)
-        return (vector / np.linalg.norm(vector)).tolist()
+pytestmark = pytest.mark.usefixtures("new_session")
 
 
 def store_of(*numbers):
@@ -41,12 +31,6 @@ def store_of(*numbers):
         ],
         Letters(),
     )
-
-
-@pytest.fixture(autouse=True)
-def new_session(monkeypatch):
-    """Let no test find in memory what another has searched."""
-    monkeypatch.setattr("rageval_kit.cache._session", None)
 
 
 @pytest.fixture

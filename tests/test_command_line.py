@@ -9,16 +9,12 @@ from importlib import metadata
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, unwrapped
 
 from rageval_kit import __main__ as command_line
 from rageval_kit.__main__ import main
 
 COMMAND = [sys.executable, "-m", "rageval_kit"]
-
-
-def unwrapped(text):
-    return " ".join(text.split())
 
 
 def start(*arguments, options=()):

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, hits
+from conftest import ROOT, asking, hits, ranks_of
 from scipy import stats
 
 from rageval_kit import compare, differences, evaluate, per_query
@@ -36,17 +36,8 @@ def a_at(ranks, depth=10):
     }
 
 
-def asking(n):
-    return [{"query_id": f"q{number}", "relevant_doc_ids": ["A"]} for number in range(n)]
-
-
 def as_frame(run, column="rank"):
-    rows = [
-        (query_id, hit["doc_id"], rank)
-        for query_id, ranking in run.items()
-        for rank, hit in enumerate(ranking, 1)
-    ]
-    table = pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
+    table = ranks_of(run)
     return (
         table if column == "rank" else table.assign(score=1.0 / table["rank"]).drop(columns="rank")
     )

@@ -12,7 +12,7 @@ import faiss
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, ids
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
@@ -58,7 +58,7 @@ class Words(Embeddings):
         return (vector / np.linalg.norm(vector)).tolist()
 
 
-class Letters(Words):
+class Characters(Words):
     """Count letters, white space too, of the first ``reads`` characters."""
 
     def _vector(self, text):
@@ -84,15 +84,7 @@ def pairs(table):
     return {frozenset(pair) for pair in zip(table["doc_id"], table["copy_of"], strict=True)}
 
 
-def ids(hits):
-    return [hit["doc_id"] for hit in hits]
-
-
-@pytest.fixture(autouse=True)
-def new_session(monkeypatch):
-    """Let no test find in memory what another has searched."""
-    monkeypatch.setattr("rageval_kit.cache._session", None)
-
+pytestmark = pytest.mark.usefixtures("new_session")
 
 FIRST, LATE = "The fee for one semester is due in March. ", "Late payment costs ten percent more."
 FEE = f"{FIRST}It is paid in Mulgyeol. {LATE}"
@@ -1023,7 +1015,7 @@ def test_a_table_with_empty_cells_is_taken():
 def test_paragraphs_before_the_last_sentence_stay_paragraphs():
     # To a model that reads white space, other white space is another text.
     text = "First paragraph.\n\nSecond paragraph, which is long.\n\nThe last one."
-    assert unread_tails(numbered(text), Letters(reads=45))["unread"].tolist() == [True]
+    assert unread_tails(numbered(text), Characters(reads=45))["unread"].tolist() == [True]
 
 
 def test_a_copy_that_differs_in_its_unread_tail_is_an_exact_copy_to_the_model():

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import hits, query
+from conftest import hits, query, ranks_of
 
 from rageval_kit import Results, explain, formulas, per_query
 
@@ -365,22 +365,13 @@ def test_an_unknown_policy_is_refused():
         explain(ALL_QA, RESULTS, "q1", ties="doc_id")
 
 
-def table_of(results):
-    rows = [
-        (q, hit["doc_id"], rank)
-        for q, ranking in results.items()
-        for rank, hit in enumerate(ranking, start=1)
-    ]
-    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
-
-
-@pytest.mark.parametrize("form", [dict, table_of], ids=["dict of lists", "table"])
+@pytest.mark.parametrize("form", [dict, ranks_of], ids=["dict of lists", "table"])
 def test_query_ids_of_another_type_are_refused_as_by_per_query(form):
     with pytest.raises(TypeError, match="nothing would match"):
         explain([query(["A"], 1)], form({"1": hits("A")}), 1)
 
 
-@pytest.mark.parametrize("form", [dict, table_of], ids=["dict of lists", "table"])
+@pytest.mark.parametrize("form", [dict, ranks_of], ids=["dict of lists", "table"])
 def test_doc_ids_of_another_type_are_refused_as_by_per_query(form):
     with pytest.raises(TypeError, match="nothing would match"):
         explain([query([1])], form({"q1": hits("1")}), "q1")
@@ -593,11 +584,11 @@ FORMS_OF_QA = {
 FORMS_OF_RESULTS = {
     "dict": RESULTS,
     "Results": Results(RESULTS, k=5),
-    "table by rank": table_of(RESULTS),
-    "table by score": table_of(RESULTS)
+    "table by rank": ranks_of(RESULTS),
+    "table by score": ranks_of(RESULTS)
     .assign(score=lambda t: -t["rank"].astype(float))
     .drop(columns="rank"),
-    "shuffled table": table_of(RESULTS).sample(frac=1, random_state=1),
+    "shuffled table": ranks_of(RESULTS).sample(frac=1, random_state=1),
 }
 
 

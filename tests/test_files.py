@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import pytrec_eval
+from conftest import hits, query, scored
 
 from rageval_kit import (
     Results,
@@ -45,18 +46,6 @@ STRANGE_IDS = [
 ]
 
 loaders = pytest.mark.parametrize("load", [load_run, load_qrels], ids=lambda load: load.__name__)
-
-
-def hits(*doc_ids):
-    return [{"doc_id": doc_id} for doc_id in doc_ids]
-
-
-def scored(*pairs):
-    return [{"doc_id": doc_id, "score": score} for doc_id, score in pairs]
-
-
-def query(relevant, query_id="q1"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 def rows(table):

@@ -1,32 +1,21 @@
 """check_results and check_scores: what they find, one test each, what evaluate warns of, and clean data."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import caught, hits, query
+from conftest import caught, hits, query, scored
 
 from rageval_kit import (
     Results,
-    build_vectorstore,
     check_results,
     check_scores,
     evaluate,
     hit_rate,
-    load_dataset,
     mrr,
     per_query,
-    search_all,
 )
 
 DOCS = [{"doc_id": doc_id, "title": "", "content": f"text {doc_id}"} for doc_id in "ABCDE"]
-
-
-def scored(*pairs):
-    return [
-        {"doc_id": doc_id, "title": "", "content": "", "score": score} for doc_id, score in pairs
-    ]
 
 
 ALL_QA = [query(["A"], "q1"), query(["B"], "q2")]
@@ -108,29 +97,23 @@ def test_the_order_of_the_queries_does_not_matter():
     assert findings(dict(reversed(CLEAN.items()))) == []
 
 
-@pytest.fixture(scope="module", params=["ko", "en"])
-def lecture_results(request, embeddings):
-    docs, all_qa = load_dataset(Path(__file__).parent.parent / "data" / "lecture" / request.param)
-    return docs, all_qa, search_all(build_vectorstore(docs, embeddings), all_qa, k=5)
-
-
-def test_the_lecture_has_no_finding(lecture_results):
-    docs, all_qa, results = lecture_results
+def test_the_lecture_has_no_finding(lecture_search):
+    docs, all_qa, results = lecture_search
     assert findings(results, docs, all_qa) == []
 
 
-def test_the_table_of_the_lecture_has_no_finding(lecture_results):
-    docs, all_qa, results = lecture_results
+def test_the_table_of_the_lecture_has_no_finding(lecture_search):
+    docs, all_qa, results = lecture_search
     assert findings(results.to_frame(), docs, all_qa) == []
 
 
-def test_the_scores_of_the_lecture_have_no_finding(lecture_results):
-    _, all_qa, results = lecture_results
+def test_the_scores_of_the_lecture_have_no_finding(lecture_search):
+    _, all_qa, results = lecture_search
     assert len(check_scores(evaluate(all_qa, results, ks=range(1, 6))).findings) == 0
 
 
-def test_evaluating_the_lecture_gives_no_warning(lecture_results):
-    _, all_qa, results = lecture_results
+def test_evaluating_the_lecture_gives_no_warning(lecture_search):
+    _, all_qa, results = lecture_search
     assert caught(lambda: evaluate(all_qa, results)) == []
 
 
@@ -634,6 +617,6 @@ def test_results_that_were_not_searched_have_no_index():
     assert evaluate(ALL_QA, CLEAN).attrs["index"] is None
 
 
-def test_the_fingerprint_of_the_lecture_travels_with_the_numbers(lecture_results):
-    _, all_qa, results = lecture_results
+def test_the_fingerprint_of_the_lecture_travels_with_the_numbers(lecture_search):
+    _, all_qa, results = lecture_search
     assert evaluate(all_qa, results).attrs["index"] == results.index

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import hits
+from conftest import hits, query, ranks_of
 
 from rageval_kit import Results, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall
 
@@ -27,10 +27,6 @@ tables = pytest.mark.parametrize(
     "function", [*FUNCTIONS, per_query], ids=lambda function: function.__name__
 )
 every = pytest.mark.parametrize("function", EVERY, ids=lambda function: function.__name__)
-
-
-def query(relevant, query_id="q1"):
-    return {"query_id": query_id, "relevant_doc_ids": relevant}
 
 
 def value(function, relevant, ranking, k, **policies):
@@ -255,23 +251,14 @@ def test_attrs_hold_no_fingerprint_for_a_plain_dict(function):
     assert function(ALL_QA, RESULTS).attrs["index"] is None
 
 
-def as_table(results):
-    rows = [
-        (query_id, hit["doc_id"], rank)
-        for query_id, ranking in results.items()
-        for rank, hit in enumerate(ranking, start=1)
-    ]
-    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
-
-
 @every
 def test_attrs_hold_no_fingerprint_for_a_table(function):
-    assert function(ALL_QA, as_table(RESULTS)).attrs["index"] is None
+    assert function(ALL_QA, ranks_of(RESULTS)).attrs["index"] is None
 
 
 def test_metrics_of_tables_can_be_put_side_by_side():
     # pandas compares attrs when it joins tables, which fails on attrs that hold an array or an Index.
-    one, other = hit_rate(ALL_QA, as_table(RESULTS)), recall(ALL_QA, as_table(RESULTS))
+    one, other = hit_rate(ALL_QA, ranks_of(RESULTS)), recall(ALL_QA, ranks_of(RESULTS))
     assert pd.concat([one, other], axis=1).shape == (3, 6)
 
 
@@ -415,7 +402,7 @@ def test_tables_are_not_changed(function):
         {"query_id": ["q2", "q1", "q3"], "doc_id": ["B", "A", "A"], "relevance": [1, 2, 0]},
         index=[7, 8, 9],
     )
-    table = as_table(RESULTS).sample(frac=1, random_state=0)
+    table = ranks_of(RESULTS).sample(frac=1, random_state=0)
     qrels_before, table_before = qrels.copy(), table.copy()
     function(qrels, table)
     pd.testing.assert_frame_equal(qrels, qrels_before)
@@ -548,7 +535,9 @@ def test_distances_of_a_list_do_not_change_its_order():
 
 def test_distances_of_search_results_as_a_table_do_not_change_their_order():
     results = Results(
-        {"q1": [{"title": "", "content": "", **hit} for hit in DISTANCES]}, k=3, lower_is_better=True
+        {"q1": [{"title": "", "content": "", **hit} for hit in DISTANCES]},
+        k=3,
+        lower_is_better=True,
     )
     assert mrr([query(["A"])], results.to_frame(), ks=3).loc["q1", "RR@3"] == 1.0
 

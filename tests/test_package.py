@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, unwrapped
 
 import rageval_kit
 
@@ -162,10 +162,6 @@ def check(path, *options):
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT
     )
-
-
-def unwrapped(text):
-    return " ".join(text.split())
 
 
 def test_check_outside_the_environment_names_the_python_and_where_to_go():

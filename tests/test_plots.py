@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, asking
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.colors import to_rgb
@@ -101,10 +101,6 @@ def contrast(colour):
     """Return the contrast with white: WCAG asks for 4.5 for text."""
     parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in to_rgb(colour)]
     return 1.05 / (np.dot([0.2126, 0.7152, 0.0722], parts) + 0.05)
-
-
-def asking(n):
-    return [{"query_id": f"q{i}", "relevant_doc_ids": ["A"]} for i in range(n)]
 
 
 def found_at(rank, n=20):

@@ -4,12 +4,11 @@ import inspect
 import subprocess
 import sys
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import caught, hits, query
+from conftest import ROOT, caught, hits, query, ranks_of
 from langchain_core.documents import Document
 
 from rageval_kit import (
@@ -225,25 +224,16 @@ def test_no_relevant_error_names_at_most_five_and_counts_the_rest():
 # ---------------------------------------------------------------- duplicates
 
 
-def table_of(results):
-    rows = [
-        (query_id, hit["doc_id"], rank)
-        for query_id, ranking in results.items()
-        for rank, hit in enumerate(ranking, start=1)
-    ]
-    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
-
-
 def score_table_of(results):
     return (
-        table_of(results)
+        ranks_of(results)
         .assign(score=lambda table: -table["rank"].astype(float))
         .drop(columns="rank")
     )
 
 
 forms = pytest.mark.parametrize(
-    "form", [dict, table_of, score_table_of], ids=["lists", "table by rank", "table by score"]
+    "form", [dict, ranks_of, score_table_of], ids=["lists", "table by rank", "table by score"]
 )
 REPEATED = {"q1": hits("A", "x", "A", "C"), "q2": hits("B")}
 
@@ -304,7 +294,7 @@ def this_line():
 
 
 @pytest.mark.parametrize("function", EVERY, ids=lambda function: function.__name__)
-@pytest.mark.parametrize("form", [dict, table_of], ids=["dict of lists", "table"])
+@pytest.mark.parametrize("form", [dict, ranks_of], ids=["dict of lists", "table"])
 def test_the_warning_points_at_the_callers_line(function, form):
     results = form({"q1": hits("A")})
     with pytest.warns(UserWarning) as seen:
@@ -605,32 +595,32 @@ def test_every_form_of_results_gives_the_same_numbers(form):
     pd.testing.assert_frame_equal(per_query(QA, form(RESULTS)), per_query(QA, RESULTS))
 
 
-@pytest.mark.parametrize("form", [table_of, score_table_of], ids=["rank", "score"])
+@pytest.mark.parametrize("form", [ranks_of, score_table_of], ids=["rank", "score"])
 @pytest.mark.parametrize("seed", range(5))
 def test_shuffled_rows_give_the_same_numbers(form, seed):
     table = form(RESULTS).sample(frac=1, random_state=seed)
     pd.testing.assert_frame_equal(per_query(QA, table), per_query(QA, RESULTS))
 
 
-@pytest.mark.parametrize("form", [table_of, score_table_of], ids=["rank", "score"])
+@pytest.mark.parametrize("form", [ranks_of, score_table_of], ids=["rank", "score"])
 def test_interleaved_queries_give_the_same_numbers(form):
     table = form(RESULTS).iloc[[0, 3, 1, 4, 2, 5]]
     pd.testing.assert_frame_equal(per_query(QA, table), per_query(QA, RESULTS))
 
 
-@pytest.mark.parametrize("form", [table_of, score_table_of], ids=["rank", "score"])
+@pytest.mark.parametrize("form", [ranks_of, score_table_of], ids=["rank", "score"])
 def test_rows_in_reverse_give_the_same_numbers(form):
     pd.testing.assert_frame_equal(per_query(QA, form(RESULTS).iloc[::-1]), per_query(QA, RESULTS))
 
 
-@pytest.mark.parametrize("form", [table_of, score_table_of], ids=["rank", "score"])
+@pytest.mark.parametrize("form", [ranks_of, score_table_of], ids=["rank", "score"])
 def test_the_index_of_the_table_does_not_matter(form):
     table = form(RESULTS).set_axis([0] * 6)
     pd.testing.assert_frame_equal(per_query(QA, table), per_query(QA, RESULTS))
 
 
 def test_rank_is_used_when_there_is_a_score_too():
-    table = table_of({"q1": hits("A", "x")}).assign(score=[0.1, 0.9])
+    table = ranks_of({"q1": hits("A", "x")}).assign(score=[0.1, 0.9])
     assert gains([query(["A"])], table, k=2) == [[1, 0]]
 
 
@@ -856,9 +846,8 @@ def test_it_works_without_pyarrow():
         "table = pd.DataFrame({'query_id': ['q1', 'q1'], 'doc_id': ['x', 'A'], 'score': [1.0, 1.0]})\n"
         "print(per_query([{'query_id': 'q1', 'relevant_doc_ids': ['A']}], table, ks=2).loc['q1', 'RR@2'])"
     )
-    root = Path(__file__).parent.parent
     printed = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert printed.strip() == "0.5"
 

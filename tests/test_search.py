@@ -9,9 +9,8 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Letters, ids
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
@@ -38,37 +37,6 @@ ALL_QA = [
 CUT = [{"query_id": "q01", "question": "how texts are cut"}]
 
 
-class Letters(Embeddings):
-    """Count letters, and the calls."""
-
-    def __init__(self, model="letters", dimensions=32):
-        self.model = model
-        self.dimensions = dimensions
-        self._batches, self._singles, self._forgets = [], [], 0
-
-    def embed_documents(self, texts):
-        self._batches.append(list(texts))
-        return [self._vector(text) for text in texts[self._forgets :]]
-
-    def embed_query(self, text):
-        self._singles.append(text)
-        return self._vector(text)
-
-    def forget_calls(self):
-        self._batches.clear()
-        self._singles.clear()
-
-    @property
-    def calls(self):
-        return len(self._batches), len(self._singles)
-
-    def _vector(self, text):
-        vector = np.bincount(
-            [ord(letter) % self.dimensions for letter in text], minlength=self.dimensions
-        )
-        return (vector / np.linalg.norm(vector)).tolist()
-
-
 class Prompted(Letters):
     """Put a prompt before a query, as E5 and other query and passage models do."""
 
@@ -81,15 +49,7 @@ class Prompted(Letters):
         return self._vector(self.query_prompt + text)
 
 
-@pytest.fixture(autouse=True)
-def new_session(monkeypatch):
-    """Let no test find in memory what another has searched."""
-    monkeypatch.setattr("rageval_kit.cache._session", None)
-
-
-@pytest.fixture
-def letters():
-    return Letters()
+pytestmark = pytest.mark.usefixtures("new_session")
 
 
 @pytest.fixture
@@ -111,10 +71,6 @@ def built(docs, letters):
 
 def queries(n, word="question"):
     return [{"query_id": f"q{i}", "question": f"{word} number {i}"} for i in range(n)]
-
-
-def ids(hits):
-    return [hit["doc_id"] for hit in hits]
 
 
 # ---------------------------------------------------------------- what comes back
@@ -870,7 +826,8 @@ def test_a_search_that_dies_in_the_third_batch_keeps_the_first_two(cache):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from test_search import DOCS, Letters, built, queries
+from conftest import Letters
+from test_search import DOCS, built, queries
 from rageval_kit import search_all
 
 folder, word = Path(sys.argv[1]), sys.argv[2]
@@ -1266,8 +1223,10 @@ def test_a_query_with_nan_or_infinity_is_named(n, value):
         search_all(built(DOCS, Broken()), queries(n), 2)
 
 
-def test_a_vector_too_few_is_refused(store, letters):
+def test_a_vector_too_few_is_refused(store, letters, monkeypatch):
     search_all(store, queries(5), 2)
-    letters._forgets = 1
+    monkeypatch.setattr(
+        letters, "embed_documents", lambda texts: Letters().embed_documents(texts[1:])
+    )
     with pytest.raises(ValueError, match="4 vectors for 5 questions"):
         search_all(store, queries(5, "other"), 2)
