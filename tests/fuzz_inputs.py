@@ -1406,7 +1406,8 @@ def odd_array(r, w, value):
         lambda a: a.astype(object), lambda a: a[..., None], lambda a: np.full_like(a, INF),
         lambda a: pd.DataFrame(np.atleast_2d(a)),
     )  # fmt: skip
-    return r.choice(others)(value)
+    with np.errstate(all="ignore"):
+        return r.choice(others)(value)
 
 
 def make_matrix_of_kit(r, w):
