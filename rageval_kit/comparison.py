@@ -180,7 +180,10 @@ def _matrices(
 
 def _depth(results: ResultsLike, matrix: Relevance) -> int:
     """Return how many hits a query were asked for, or where that is not known, came back."""
-    asked = knowledge(results).get("k", 0) or int(matrix.found.ranks.max(initial=-1)) + 1
+    came = matrix.n_returned
+    if matrix.policies["duplicates"] == "unique":  # repeats came back too
+        came = came + matrix.n_repeats
+    asked = knowledge(results).get("k", 0) or int(came.max(initial=0))
     return min(asked, int(matrix.ranks[-1]))
 
 

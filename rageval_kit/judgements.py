@@ -145,21 +145,22 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
         return dict.fromkeys(relevant, 1.0)
     except TypeError:  # a list is no key
         found = f"holds a list within the list: {shown(relevant)}"
-        raise JudgementError(where, found, f"Write {_list_meant(str(relevant))}") from None
+        raise JudgementError(where, found, f"Write {_list_meant(relevant)}") from None
 
 
 def _list_meant(found: Any) -> str:
     """Return the list that was probably meant, from what was found.
 
-    >>> _list_meant("['doc_002']"), _list_meant("doc_001, doc_004"), _list_meant(None)
-    ("['doc_002'], a list and not its text", "['doc_001', 'doc_004']", '[]')
+    >>> _list_meant("['doc_002']"), _list_meant("doc_001, doc_004"), _list_meant([["doc_003"]])
+    ("['doc_002'], a list and not its text", "['doc_001', 'doc_004']", "['doc_003'], one list")
     """
-    if not isinstance(found, str):
-        return f"[{str(found)!r}]" if isinstance(found, Real) and found == found else "[]"
-    if found.lstrip().startswith(("[", "(", "{")):
-        ids = re.findall(r"[^\s,;'\"\[\](){}]+", found)
-        return f"{shown(ids)}, a list and not its text"
-    return shown([part.strip() for part in re.split("[,;]", found) if part.strip()])
+    text = found if isinstance(found, str) else str(found)
+    if text.lstrip().startswith(("[", "(", "{")):
+        ids = shown(re.findall(r"[^\s,;'\"\[\](){}]+", text))
+        return f"{ids}, {'a list and not its text' if text is found else 'one list'}"
+    if isinstance(found, (str, Real)) and found == found:
+        return shown([part.strip() for part in re.split("[,;]", text) if part.strip()])
+    return "[]"
 
 
 def _as_grade(grade: Any, where: str, doc_id: Any) -> float:

@@ -130,7 +130,7 @@ def test_a_query_is_unanswerable_if_the_dataset_says_so(relevant, expected):
     [
         ("['doc_002']", r"Write \['doc_002'\], a list and not its text"),
         ("['doc_001' 'doc_002']", r"Write \['doc_001', 'doc_002'\], a list"),
-        ([["doc_003"]], r"Write \['doc_003'\], a list"),
+        ([["doc_003"]], r"Write \['doc_003'\], one list"),
         ("doc_001, doc_004", r"Write \['doc_001', 'doc_004'\]"),
         ("doc_001", r"Write \['doc_001'\]"),
         (None, r"Write \[\]"),
