@@ -33,6 +33,13 @@ def embeddings():
     return load_embeddings()
 
 
+@pytest.fixture
+def loaded_once(embeddings, monkeypatch):
+    """Let load_embeddings() return the one default embedding of the tests."""
+    default = "rageval_kit.local_embeddings.SentenceEncoderEmbeddings"
+    monkeypatch.setattr(default, lambda: embeddings)
+
+
 @pytest.fixture(scope="session")
 def bundled_store(embeddings):
     """A function: the store of a bundled dataset, such as lecture/ko. Only to be read."""

@@ -50,12 +50,15 @@ def all_qa(collection, language):
 
 
 @pytest.fixture(scope="module")
-def scores(collection, embeddings):
+def scores(collection, bundled_search):
     """The queries' scores by language and embedding, with their kind."""
-    tables = {}
+    tables, chars = {}, load_embeddings("chars")
     for language, (docs, all_qa) in collection.items():
-        for name, model in (("default", embeddings), ("chars", load_embeddings("chars"))):
-            results = search_all(build_vectorstore(docs, model), all_qa, 10)
+        by_model = {
+            "default": bundled_search(f"campus/{language}", 10)[2],
+            "chars": search_all(build_vectorstore(docs, chars), all_qa, 10),
+        }
+        for name, results in by_model.items():
             table = per_query(all_qa, results, metrics=["HitRate@1", "nDCG@10"])
             tables[language, name] = table.assign(kind=[qa["kind"] for qa in all_qa])
     return tables

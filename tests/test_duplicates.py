@@ -417,11 +417,6 @@ def langchain_store(docs, embeddings=None, **arguments):
 # ---------------------------------------------------------------- find: the labels of campus
 
 
-@pytest.fixture(scope="module")
-def campus():
-    return load_dataset(ROOT / "data" / "campus" / "en").docs
-
-
 def labelled(docs, *labels):
     return {
         frozenset((doc["doc_id"], doc[label])) for doc in docs for label in labels if label in doc
@@ -429,33 +424,32 @@ def labelled(docs, *labels):
 
 
 @pytest.fixture(scope="module")
-def labelled_campus(campus, embeddings):
-    """The 56 documents that carry a label or are named by one, and their store, default embedding.
-
-    The others have no copy: over the whole collection (a minute on a slow machine) the table is
-    the same.
-    """
-    wanted = set().union(*labelled(campus, "copy_of", "near_copy_of", "edition_of"))
-    docs = [doc for doc in campus if doc["doc_id"] in wanted]
-    return docs, build_vectorstore(docs, embeddings)
+def campus():
+    return load_dataset(ROOT / "data" / "campus" / "en").docs
 
 
-def test_the_default_finds_every_labelled_copy_and_nothing_else(labelled_campus, campus):
-    assert pairs(find_duplicates(*labelled_campus)) == labelled(campus, "copy_of", "near_copy_of")
+@pytest.fixture(scope="module")
+def of_campus(campus, bundled_store):
+    """The copies in the whole handbook, by the default embedding."""
+    return find_duplicates(campus, bundled_store("campus/en"))
 
 
-def test_the_kinds_are_those_of_the_labels(labelled_campus, campus):
-    table = find_duplicates(*labelled_campus)
-    assert pairs(table[table["kind"] == "exact"]) == labelled(campus, "copy_of")
-    assert pairs(table[table["kind"] == "near"]) == labelled(campus, "near_copy_of")
+def test_the_default_finds_every_labelled_copy_and_nothing_else(of_campus, campus):
+    assert pairs(of_campus) == labelled(campus, "copy_of", "near_copy_of")
 
 
-def test_the_default_threshold_is_close_on_both_sides(labelled_campus, campus):
+def test_the_kinds_are_those_of_the_labels(of_campus, campus):
+    assert pairs(of_campus[of_campus["kind"] == "exact"]) == labelled(campus, "copy_of")
+    assert pairs(of_campus[of_campus["kind"] == "near"]) == labelled(campus, "near_copy_of")
+
+
+def test_the_default_threshold_is_close_on_both_sides(campus, bundled_store):
     # Measured: the farthest near copy (hb_160, a page with a footer) has 0.9529, the nearest older
     # edition of a page (hb_140) 0.9459. So 0.96 misses a copy, and 0.94 takes three editions, which
     # say something else, for copies.
     stricter, looser = (
-        pairs(find_duplicates(*labelled_campus, threshold)) for threshold in (0.96, 0.94)
+        pairs(find_duplicates(campus, bundled_store("campus/en"), threshold))
+        for threshold in (0.96, 0.94)
     )
     copies = labelled(campus, "copy_of", "near_copy_of")
     assert copies - stricter == {frozenset(("hb_038", "hb_160"))}
@@ -465,15 +459,14 @@ def test_the_default_threshold_is_close_on_both_sides(labelled_campus, campus):
     }
 
 
-def test_what_near_copies_differ_in_is_a_footer_or_the_first_sentence(labelled_campus):
-    table = find_duplicates(*labelled_campus)
-    near = table.loc[table["kind"] == "near", "differs"]
+def test_what_near_copies_differ_in_is_a_footer_or_the_first_sentence(of_campus):
+    near = of_campus.loc[of_campus["kind"] == "near", "differs"]
     assert near.str.match("(adds|lacks): ").all()
     assert not near.str.contains("; adds: ").any()
 
 
-def test_older_editions_are_no_copies(labelled_campus, campus):
-    assert pairs(find_duplicates(*labelled_campus)) & labelled(campus, "edition_of") == set()
+def test_older_editions_are_no_copies(of_campus, campus):
+    assert pairs(of_campus) & labelled(campus, "edition_of") == set()
 
 
 def test_chars_finds_every_labelled_copy_and_two_pairs_more(campus):

@@ -397,6 +397,7 @@ def test_the_table_of_a_search_without_rank_is_refused():
 # ---------------------------------------------------------------- random cells
 
 N_CASES = 300
+EVERY = 3  # a case explains every third metric, in turn: 100 cells of each
 
 
 def random_case(rng):
@@ -476,11 +477,12 @@ def cells():
     found = {metric: [] for metric in METRICS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # queries without results are named, and many here
-        for _ in range(N_CASES):
+        for number in range(N_CASES):
             all_qa, results, policies, query_id = random_case(rng)
             k = rng.randint(1, 12)
-            table = per_query(all_qa, results, k, METRICS, **policies)
-            for metric, column in zip(METRICS, table.columns, strict=True):
+            metrics = METRICS[number % EVERY :: EVERY]
+            table = per_query(all_qa, results, k, metrics, **policies)
+            for metric, column in zip(metrics, table.columns, strict=True):
                 explanation = explain(all_qa, results, query_id, metric, k, **policies)
                 found[metric].append((explanation, table.loc[query_id, column]))
     return found
@@ -505,10 +507,10 @@ def test_the_value_is_the_cell_of_per_query(cells, metric):
 
 
 @every_metric
-def test_several_hundred_cells_of_many_values_are_compared(cells, metric):
+def test_a_hundred_cells_of_many_values_are_compared(cells, metric):
     values = {round(cell, 9) for _, cell in cells[metric] if not math.isnan(cell)}
-    assert len(cells[metric]) == N_CASES
-    assert len(values) >= {"HitRate": 2, "RR": 6, "Unique": 8}.get(metric, 10)
+    assert len(cells[metric]) == N_CASES / EVERY
+    assert len(values) >= {"HitRate": 2, "RR": 5, "Unique": 8}.get(metric, 10)
 
 
 def worked_out(text):
@@ -527,14 +529,14 @@ def worked_out(text):
 def test_the_arithmetic_that_is_shown_gives_the_number(cells, metric):
     pairs = [(worked_out(text), cell) for text, cell in cells[metric]]
     shown = [(value, cell) for value, cell in pairs if value is not None]
-    assert len(shown) >= 50
+    assert len(shown) >= 25
     np.testing.assert_allclose(*zip(*shown, strict=True), rtol=1e-14, atol=0)
 
 
 def test_the_arithmetic_of_ndcg_gives_the_number_to_four_digits(cells):
     pairs = [(worked_out(text), cell) for text, cell in cells["nDCG"]]
     shown = [(value, cell) for value, cell in pairs if value is not None]
-    assert len(shown) >= 100
+    assert len(shown) >= 50
     np.testing.assert_allclose(*zip(*shown, strict=True), rtol=1.1e-3, atol=0)
 
 
@@ -567,7 +569,7 @@ def test_the_cases_hold_every_kind(cells):
         "more than once",
         "2 ** g - 1",
     ):
-        assert sum(said in text for text in texts) >= 10, said
+        assert sum(said in text for text in texts) >= 5, said
 
 
 # ---------------------------------------------------------------- every form of one case

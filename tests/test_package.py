@@ -7,6 +7,7 @@ import pydoc
 import subprocess
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,17 +26,18 @@ def python(code, *options, path=ROOT):
     environment = {"PYTHONPATH": str(path), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, *options, "-c", code]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return run.stdout.strip()
+    return run.stdout.removesuffix("\n")
 
 
 @pytest.fixture(scope="module")
 def without(tmp_path_factory):
-    """Return a function that makes an environment in which a package is really missing."""
+    """Return a function that makes an environment in which packages are really missing."""
 
-    def make(package):
-        folder = tmp_path_factory.mktemp(f"without_{package}")
+    @cache
+    def make(*packages):
+        folder = tmp_path_factory.mktemp("without")
         for entry in Path(sysconfig.get_path("purelib")).iterdir():
-            if not entry.name.lower().startswith(package) and entry.suffix != ".pth":
+            if not entry.name.lower().startswith(packages) and entry.suffix != ".pth":
                 (folder / entry.name).symlink_to(entry)
         return f"{ROOT}:{folder}"
 
@@ -100,21 +102,38 @@ def test_a_name_that_is_misspelled_is_an_attribute_error():
 # ---------------------------------------------------------------- what is loaded when
 
 
-def loaded_by(statement):
-    return python(f"import sys; {statement}; print(*[m for m in {HEAVY} if m in sys.modules])")
+IMPORTS = f"""
+import sys
+
+def print_loaded():
+    print(*[name for name in {HEAVY} if name in sys.modules])
+
+import rageval_kit
+print_loaded()
+rageval_kit.load_dataset
+print('load_dataset' in vars(rageval_kit))
+from rageval_kit import *
+evaluate, plot_lines
+print_loaded()
+"""
 
 
-def test_import_loads_no_package():
-    assert loaded_by("import rageval_kit") == ""
+@pytest.fixture(scope="module")
+def printed():
+    """What a new Python has loaded of the heavy packages, and whether it keeps a name."""
+    return python(IMPORTS).split("\n")
 
 
-def test_all_names_together_load_pandas_and_nothing_heavier():
-    assert loaded_by("from rageval_kit import *; evaluate, plot_lines") == "numpy pandas"
+def test_import_loads_no_package(printed):
+    assert printed[0] == ""
 
 
-def test_a_name_is_looked_up_once():
-    code = "import rageval_kit as kit; kit.load_dataset; print('load_dataset' in vars(kit))"
-    assert python(code) == "True"
+def test_a_name_is_looked_up_once(printed):
+    assert printed[1] == "True"
+
+
+def test_all_names_together_load_pandas_and_nothing_heavier(printed):
+    assert printed[2] == "numpy pandas"
 
 
 # ---------------------------------------------------------------- what is missing
@@ -173,13 +192,14 @@ def test_check_outside_the_environment_names_the_python_and_where_to_go():
     assert "[OK] writable folder" in run.stdout
 
 
-@pytest.mark.parametrize("package", ["numpy", "pandas", "threadpoolctl", "matplotlib"])
-def test_check_names_a_missing_package_with_its_cure(without, package):
-    run = check(without(package), "-S")
+@pytest.mark.parametrize("packages", [["numpy"], ["pandas"], ["threadpoolctl", "matplotlib"]])
+def test_check_names_a_missing_package_with_its_cure(without, packages):
+    run = check(without(*packages), "-S")
     assert (run.returncode, run.stderr) == (1, "")
     lines = run.stdout.splitlines()
-    at = lines.index(f"[FAIL] {package}: not installed.")
-    assert "pip install -r requirements.txt" in lines[at + 1]
+    for package in packages:
+        at = lines.index(f"[FAIL] {package}: not installed.")
+        assert "pip install -r requirements.txt" in lines[at + 1]
     assert "[OK] langchain-core" in run.stdout
     assert "checks failed" in run.stdout
     assert "OPENAI_API_KEY" in run.stdout

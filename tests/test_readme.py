@@ -13,7 +13,7 @@ from rageval_kit.__main__ import main
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_python_examples_print_what_they_show(monkeypatch):
+def test_python_examples_print_what_they_show(monkeypatch, loaded_once):
     monkeypatch.chdir(ROOT)
     results = doctest.testfile(
         str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
@@ -22,18 +22,19 @@ def test_python_examples_print_what_they_show(monkeypatch):
     assert results.failed == 0
 
 
-def test_main_command_prints_the_lines_that_are_shown():
-    printed = subprocess.run(
-        [sys.executable, "-m", "rageval_kit"],
+def test_main_command_prints_the_lines_that_are_shown_and_warns_of_nothing():
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "rageval_kit"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=True,
-    ).stdout
+    )
+    assert run.stderr == ""
     shown = re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1)
     for line in filter(str.strip, shown.splitlines()):
-        assert line in printed.splitlines()
+        assert line in run.stdout.splitlines()
 
 
 def test_windows_twins_say_the_same_as_the_commands():

@@ -823,70 +823,63 @@ def test_a_search_that_dies_in_the_third_batch_keeps_the_first_two(cache):
     assert (results.searched, results.cached) == (88, 512)
 
 
-PROCESS = """
+def write_and_count(path, word):
+    """Search more and more queries; return how many the last search searched and found."""
+    store = built(DOCS, Letters())
+    for n in range(50, 550, 50):
+        found = search_all(store, queries(n, word), 2, cache=path)
+    return found.searched, found.cached
+
+
+PROCESS = f"""
 import sys, time
+sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / "tests")!r}]
 from pathlib import Path
-from conftest import Letters
-from test_search import DOCS, built, queries
-from rageval_kit import search_all
+from test_search import DOCS, Letters, built, queries, search_all, write_and_count
 
-folder, word = Path(sys.argv[1]), sys.argv[2]
+path = Path(sys.argv[1])
 letters = Letters()
-store = built(DOCS, letters)
-found = search_all(store, queries(20, "early"), 2, cache=folder / "cache.db")
-print(found.cached, *letters.calls)
-(folder / f"ready-{word}").touch()
-while not (folder / "start").exists():
+print(search_all(built(DOCS, letters), queries(20, "early"), 2, cache=path).cached, *letters.calls)
+path.with_name("ready").touch()
+while not path.with_name("start").exists():
     time.sleep(0.001)
-for n in range(50, 550, 50):
-    found = search_all(store, queries(n, word), 2, cache=folder / "cache.db")
-print(found.searched, found.cached)
+print(*write_and_count(path, "other"))
 """
-
-
-def start_process(folder, word):
-    code = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'tests')!r}]\n{PROCESS}"
-    command = [sys.executable, "-c", code, str(folder), word]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def finish(process):
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    return out.splitlines()
 
 
 @pytest.fixture(scope="module")
 def two_processes(tmp_path_factory):
-    """Search 20 queries here, then in two new processes, which then write to the file at once."""
-    folder = tmp_path_factory.mktemp("shared")
-    search_all(built(DOCS, Letters()), queries(20, "early"), 2, cache=folder / "cache.db")
-    processes = [start_process(folder, word) for word in ("question", "other")]
-    while len(list(folder.glob("ready-*"))) < 2 and all(
-        process.poll() is None for process in processes
-    ):
+    """Search 20 queries here, then in a new process, and then both write to the file at once.
+
+    Return the file, what the other process printed and what the search here counted.
+    """
+    path = tmp_path_factory.mktemp("shared") / "cache.db"
+    search_all(built(DOCS, Letters()), queries(20, "early"), 2, cache=path)
+    command = [sys.executable, "-c", PROCESS, str(path)]
+    other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not path.with_name("ready").exists() and other.poll() is None:
         time.sleep(0.01)
-    (folder / "start").touch()
-    return folder, [finish(process) for process in processes]
+    path.with_name("start").touch()
+    here = write_and_count(path, "question")
+    printed, error = other.communicate(timeout=60)
+    assert other.returncode == 0, error
+    return path, printed.splitlines(), here
 
 
 def test_a_new_process_finds_the_results_in_the_file(two_processes):
-    _, printed = two_processes
-    assert [lines[0] for lines in printed] == ["20 0 0", "20 0 0"]
+    _, printed, _ = two_processes
+    assert printed[0] == "20 0 0"
 
 
 def test_two_processes_write_one_file_at_once(two_processes):
-    _, printed = two_processes
-    assert [lines[1] for lines in printed] == ["50 450", "50 450"]
+    _, printed, here = two_processes
+    assert (printed[1], here) == ("50 450", (50, 450))
 
 
 @pytest.mark.parametrize("word", ["question", "other"])
 def test_what_two_processes_wrote_is_all_there(two_processes, word):
-    folder, _ = two_processes
-    assert (
-        search_all(built(DOCS, Letters()), queries(500, word), 2, cache=folder / "cache.db").cached
-        == 500
-    )
+    path, *_ = two_processes
+    assert search_all(built(DOCS, Letters()), queries(500, word), 2, cache=path).cached == 500
 
 
 def test_four_sessions_make_one_new_file_at_once(tmp_path):

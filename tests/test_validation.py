@@ -672,9 +672,9 @@ def test_an_entry_that_is_no_dict_is_named():
         validate_dataset([DOCS[0], "doc_002"], ALL_QA)
 
 
-# ---------------------------------------------------------------- 100,000 documents and queries
+# ---------------------------------------------------------------- 20,000 documents and queries
 
-N = 100_000
+N = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -693,21 +693,21 @@ def large():
 def validate_in_time(docs, all_qa):
     start = time.perf_counter()
     report = validate_dataset(docs, all_qa)
-    assert time.perf_counter() - start < 30  # a few seconds on a slow machine that is busy
+    assert time.perf_counter() - start < 15  # about a second on a quiet machine
     return report
 
 
-def test_100_000_clean_documents_and_queries(large):
+def test_20_000_clean_documents_and_queries(large):
     report = validate_in_time(*large)
     assert (report.errors, report.warnings) == ([], [])
 
 
-def test_100_000_relevant_documents_that_are_all_missing(large):
+def test_20_000_relevant_documents_that_are_all_missing(large):
     docs, all_qa = large
     report = validate_in_time(
         docs, [qa | {"relevant_doc_ids": [f"dok_{i:06}"]} for i, qa in enumerate(all_qa)]
     )
     assert len(report) == N
     assert report.errors[-1].startswith(
-        "q099999 -> dok_099999: this relevant_doc_id is in no document"
+        "q019999 -> dok_019999: this relevant_doc_id is in no document"
     )
