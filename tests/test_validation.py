@@ -1,7 +1,6 @@
 """Validating: every kind of error and warning, what the report can do, and large datasets."""
 
 import re
-import time
 import unicodedata
 
 import numpy as np
@@ -690,21 +689,14 @@ def large():
     return docs, all_qa
 
 
-def validate_in_time(docs, all_qa):
-    start = time.perf_counter()
-    report = validate_dataset(docs, all_qa)
-    assert time.perf_counter() - start < 15  # about a second on a quiet machine
-    return report
-
-
 def test_20_000_clean_documents_and_queries(large):
-    report = validate_in_time(*large)
+    report = validate_dataset(*large)
     assert (report.errors, report.warnings) == ([], [])
 
 
 def test_20_000_relevant_documents_that_are_all_missing(large):
     docs, all_qa = large
-    report = validate_in_time(
+    report = validate_dataset(
         docs, [qa | {"relevant_doc_ids": [f"dok_{i:06}"]} for i, qa in enumerate(all_qa)]
     )
     assert len(report) == N
