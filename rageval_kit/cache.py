@@ -178,7 +178,7 @@ class Cache:
         try:
             with self._lock:
                 yield
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, UnicodeEncodeError, sqlite3.Error) as error:
             # The cure goes by what is wrong: another session, the path or disk, the file itself.
             what = getattr(error, "strerror", None) or str(error)
             if "locked" in what:

@@ -88,8 +88,10 @@ def compare(
     """
     names = _names(runs)
     baseline = names[0] if baseline is None else baseline
-    if baseline not in names:
-        raise ValueError(f"No run is called {baseline!r}; there are: {', '.join(map(str, names))}.")
+    if not isinstance(baseline, str) or baseline not in names:
+        raise ValueError(
+            f"No run is called {shown(baseline)}; there are: {', '.join(map(str, names))}."
+        )
     columns = as_columns(metrics, _shallowest(runs) if k is None else k)
     rng = as_generator(seed)
 
@@ -128,6 +130,9 @@ def _names(runs: Runs) -> list[str]:
         raise wrong_type("runs", wanted, runs)
     if len(runs) < 2:
         raise ValueError(f"runs must be {wanted}; found {count(len(runs), 'run')}.")
+    odd = [name for name in runs if not isinstance(name, str)]
+    if odd:
+        raise TypeError(f"runs: every name must be a text, found {shown(odd[0])}. Rename it.")
     return list(runs)
 
 

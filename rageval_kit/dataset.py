@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl
-from rageval_kit.messages import count, name_some, shown
+from rageval_kit.messages import count, name_some, shown, wrong_type
 
 Record: TypeAlias = dict[str, Any]
 
@@ -46,6 +46,8 @@ def load_dataset(folder: str | Path, split: str | None = None) -> Dataset:
         TypeError: the folder is no path.
     """
     folder = as_path(folder, "folder")
+    if split is not None and not isinstance(split, str):
+        raise wrong_type("split", 'a text such as "test"', split)
     _refuse_no_dataset(folder)
     corpus = read_jsonl(folder / "corpus.jsonl")
     queries = read_jsonl(folder / "queries.jsonl")

@@ -354,7 +354,8 @@ def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
     refuse_odd_columns(failed, "failed")
     rows = {}
     for trait, share_of_all in failed.attrs["share_of_all"].items():
-        having = failed.index[failed[trait].astype(bool)] if trait in failed else failed.index[:0]
+        has_it = failed[trait].tolist() if trait in failed else [False] * len(failed)
+        having = failed.index[[value is True for value in has_it]]
         share = len(having) / len(failed) if len(failed) else 0.0
         rows[trait] = (len(having), share, share_of_all, ", ".join(map(str, having[:3])))
     columns = ["queries", "share", "share_of_all", "examples"]

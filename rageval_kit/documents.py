@@ -159,7 +159,7 @@ def read_document(document: "Document") -> dict[str, Any]:
     """
     doc_id = stored_id(document)
     if doc_id is None:
-        fields = ", ".join(map(str, document.metadata)) or "none"
+        fields = name_some(list(document.metadata)) or "none"
         raise ValueError(
             f"A document has no doc_id (metadata: {fields}; id: {document.id!r}). Give every "
             'document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'

@@ -370,7 +370,7 @@ def read_text(path: str | Path) -> str:
             f"{path} is a Git LFS pointer, not the data. Fetch the data with: git lfs pull"
         )
     if not text.strip():
-        raise ValueError(f"{path} is empty.")
+        raise ValueError(f"{path} is empty. Give a file that holds something.")
     return text
 
 

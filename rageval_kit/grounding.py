@@ -8,7 +8,7 @@ import pandas as pd
 from rageval_kit.answers import Answers, answer_rows
 from rageval_kit.documents import text_of
 from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
-from rageval_kit.messages import is_list, name_some, warn_user, wrong_type
+from rageval_kit.messages import is_list, name_some, shown, warn_user, wrong_type
 from rageval_kit.rankings import ResultsLike, as_rankings
 
 _BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not grounded"))
@@ -132,6 +132,8 @@ def _sources(
     hits: Sequence[Mapping[str, Any]], seen: Sequence[str] | None, query_id: Any
 ) -> list[str]:
     sources = [hit for hit in hits if seen is None or hit["doc_id"] in seen]
+    if not all(isinstance(doc_id, (str, int)) for doc_id in seen or ()):
+        raise TypeError(f"{query_id}: doc_ids must be a list of doc_ids, found {shown(seen)}.")
     unknown = sorted(set(seen or ()) - {hit["doc_id"] for hit in sources})
     if unknown:
         raise KeyError(

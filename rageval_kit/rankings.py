@@ -492,9 +492,7 @@ def _refuse_gaps(
 ) -> None:
     """Refuse ranks that are not 1, 2, 3, ...: a gap closed in silence would raise the scores."""
     within = np.arange(len(ranks)) - np.repeat(starts, lengths)
-    broken = (ranks != within + np.repeat(ranks[starts] == 1, lengths)) & np.repeat(
-        codes >= 0, lengths
-    )
+    broken = (ranks != within + 1) & np.repeat(codes >= 0, lengths)
     if not broken.any():
         return
 
