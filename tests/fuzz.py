@@ -67,20 +67,22 @@ class Seen:
 
 
 N_LETTERS = 4_000  # a longer message shows the input whole, in place of saying what is wrong
-# What Python raises for a path that is a folder, a file or forbidden is what a caller waits for: where the
-# kit raises it itself, with a sentence, it is explained.
+# What Python raises for a path that is a folder, a file or forbidden is what a caller waits for:
+# where the kit raises it itself, with a sentence, it is explained.
 OF_PATHS = (IsADirectoryError, NotADirectoryError, FileExistsError, PermissionError)
 EXPLAINED = (ValueError, TypeError, KeyError, ImportError, FileNotFoundError, *OF_PATHS)
 
 
 def judge(a_case):
     """Make the call and say what came of it."""
+    # The arguments as the call gets them, and once more, to see whether it changes them.
     arguments = realise(a_case.arguments)
     before = realise({p: v for p, v in a_case.arguments.items() if not isinstance(v, Lazy)})
     must = parameters(a_case.name)
     positional = [value for p, value in arguments.items() if must.get(p)]
     keywords = {p: value for p, value in arguments.items() if not must.get(p)}
 
+    # The call; what it prints and warns of is kept.
     error = value = None
     screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # as strict as a terminal
     with (
@@ -100,28 +102,29 @@ def judge(a_case):
     said = [str(warning.message) for warning in caught]
     seen = Seen(value, arguments, said, screen.buffer.getvalue().decode())
 
+    # An end, words of the kit's own, no words of numpy's, and no hand on the arguments.
     if isinstance(error, Slow):
         return Outcome("slow", f"no end after {N_SECONDS} s", place_of(error))
     if error is not None and not is_explained(error):
-        if is_own(error):
-            return Outcome("own")
-        name = type(error).__name__
-        if isinstance(error, EXPLAINED) and len(str(error)) > N_LETTERS:
-            return Outcome(
-                "unexplained",
-                f"{name} of {len(str(error)):,} letters: {error}"[:300],
-                place_of(error),
-            )
-        return Outcome("unexplained", f"{name}: {error}"[:300], place_of(error))
+        return Outcome("own") if is_own(error) else unexplained(error)
     if strange := strange_warning(caught):
         return strange
     changed = [p for p in before if not same(before[p], arguments[p])]
     if changed:
         return Outcome("wrong", f"the call changed its argument {', '.join(changed)}")
+
+    # Then what the definitions say.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         outcome = compare_with_expected(a_case, seen, error)
     return strange_warning(caught) or outcome
+
+
+def unexplained(error):
+    name, length = type(error).__name__, len(str(error))
+    if isinstance(error, EXPLAINED) and length > N_LETTERS:
+        name = f"{name} of {length:,} letters"
+    return Outcome("unexplained", f"{name}: {error}"[:300], place_of(error))
 
 
 def strange_warning(caught):
@@ -138,6 +141,7 @@ def strange_warning(caught):
 
 def compare_with_expected(a_case, seen, error):
     """Hold the value, or the refusal, to what the definitions say of the arguments."""
+    # What the oracle makes of them: a check, a must, or nothing.
     doubts, must_refuse, check = [], "", None
     try:
         check = EXPECT[a_case.name](a_case.arguments, doubts)
@@ -146,18 +150,17 @@ def compare_with_expected(a_case, seen, error):
     except Unknown as why:
         doubts.append(str(why))
 
+    # A refusal is right where it must be, or where there is a doubt.
     if error is not None:
         after = AFTER_REFUSAL.get(a_case.name)
         broken = after(a_case.arguments, seen) if after else None
         if broken:
             return Outcome("wrong", broken)
         if check is not None and not doubts:
-            return Outcome(
-                "wrong",
-                f"refused what is right: {type(error).__name__}: {error}"[:300],
-                place_of(error),
-            )
+            what = f"refused what is right: {type(error).__name__}: {error}"
+            return Outcome("wrong", what[:300], place_of(error))
         return Outcome("refused", str(error)[:300], place_of(error))
+    # A value is right where the check says so.
     if must_refuse:
         return Outcome("wrong", f"accepted: {must_refuse}"[:300])
     if check is None:
@@ -173,8 +176,7 @@ def compare_with_expected(a_case, seen, error):
             return Outcome("own")
         if place_of(later) == "outside the package":
             raise
-        kind = "refused" if is_explained(later) else "unexplained"
-        return Outcome(kind, f"{type(later).__name__}: {later}"[:300], place_of(later))
+        return Outcome("refused") if is_explained(later) else unexplained(later)
 
 
 @contextlib.contextmanager
