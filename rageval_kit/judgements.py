@@ -234,9 +234,8 @@ def read_judgements(all_qa: AllQA) -> Judgements:
     docs = as_objects([doc_id for of_query in grades for doc_id in of_query])
     if kind_of_ids(docs) not in _KINDS:
         for qa, of_query in zip(queries, grades, strict=True):
-            refuse_strange_ids(
-                as_objects(list(of_query)), "relevant_doc_ids", shown(qa["query_id"])
-            )
+            where = name_some([qa["query_id"]])
+            refuse_strange_ids(as_objects(list(of_query)), "relevant_doc_ids", where)
         refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
 
     # Flat: a judgement an entry, with the row of its query.
