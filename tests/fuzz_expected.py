@@ -518,7 +518,12 @@ def expect_common_traits(a, doubts):
     def check(seen):
         failed = seen.arguments["failed"]
         for trait, row in seen.value.iterrows():
-            n = sum(map(bool, failed[trait])) if trait in failed else 0
+            marks = oracle.column_of(failed, trait, "failed") if trait in failed else []
+            want(
+                all(type(mark) is bool for mark in marks),
+                "accepted: marks other than True and False",
+            )
+            n = sum(marks)
             want(row["queries"] == n, f"{trait}: {row['queries']} queries, counted {n}")
             want(
                 0 <= row["share"] <= 1 and 0 <= row["share_of_all"] <= 1,
@@ -740,7 +745,9 @@ def expect_check_scores(a, doubts):
         values,
         doubts,
         "scores",
-        lambda v: all(type(x) in (int, float) for r in v.values() for x in r.values()),
+        lambda v: all(
+            type(x) in (int, float) and not abs(x) > 1e9 for r in v.values() for x in r.values()
+        ),
     )
     facts = oracle.impossible(values)
     understood = bool(rows) and bool(ks)
@@ -772,8 +779,8 @@ def expect_validate_dataset(a, doubts):
         raise Refused("queries given as docs")
     if queries and "doc_id" in queries[0] and "query_id" not in queries[0]:
         doubts.append("docs given as queries")
-    if isinstance(a["docs"], Lazy):
-        doubts.append("documents of LangChain may have no doc_id")
+    if any("doc_id" not in doc or not isinstance(doc["doc_id"], str) for doc in docs):
+        doubts.append("a document of LangChain that has no doc_id")
     if oracle.is_table(view(a["all_qa"])) and not oracle.has_column(view(a["all_qa"]), "query_id"):
         doubts.append("a table without query_id")
 

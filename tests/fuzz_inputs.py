@@ -452,6 +452,8 @@ def all_texts(values):
 
 
 def all_scored_alike(hits):
+    if not all(type(ranking) is list for ranking in hits.values()):
+        return False
     try:
         scored = {hit.get("score") is None for ranking in hits.values() for hit in ranking}
     except Exception:
