@@ -419,13 +419,14 @@ def expect_differences(a, doubts):
     if any(not isinstance(name, str) for name in runs):
         doubts.append("names of runs that are no texts")
     k = k_of(a, doubts, default_depth(runs))
-    oracle.cutoff(k)
     tables = [table_of({**a, "results": run, "k": k}, doubts, [metric]) for run in runs.values()]
     ranked = [oracle.rankings(view(run), doubts, tables[0].queries) for run in runs.values()]
     queries = set(tables[0].queries)
     if (set(ranked[0]) ^ set(ranked[1])) & queries:
         raise Refused("the runs differ in their queries")
     doubt_depths(runs, dict(zip(runs, ranked, strict=True)), doubts)
+    if len(tables[0].columns) > 1:
+        raise Refused("differences shows one metric at one cutoff")
     if tables[0].columns[0].metric is None:
         raise Unknown("a function of the user's")
     values = [table.values(table.columns[0]) for table in tables]
@@ -674,8 +675,12 @@ def expect_threshold_for(a, doubts):
 
 
 def names_it(texts, value):
-    """Say whether a text names the value; what cannot be printed is shown in some other way."""
-    return any(str(value) in text for text in texts) if str(value).isprintable() else bool(texts)
+    """Say whether a text names the value, if only by its beginning.
+
+    What cannot be printed is shown in some other way.
+    """
+    name = str(value)[:50]
+    return any(name in text for text in texts) if name.isprintable() else bool(texts)
 
 
 def error_texts(report):
@@ -733,6 +738,10 @@ def expect_check_scores(a, doubts):
     if any(len(set(map(repr, names))) < len(names) for names in (summary.index, summary.columns)):
         doubts.append("a row or column twice")
         raise Unknown("rows twice")
+    labels = [*summary.index, *summary.columns]
+    usual(
+        labels, doubts, "labels", lambda given: all(isinstance(x, (str, int, float)) for x in given)
+    )
     known = {"HitRate", "MRR", "nDCG", "Precision", "Recall", "MAP"}
     ks = {column: int(str(column)) for column in summary.columns if str(column).isdecimal()}
     rows = [row for row in summary.index if row in known]
@@ -779,8 +788,9 @@ def expect_validate_dataset(a, doubts):
         raise Refused("queries given as docs")
     if queries and "doc_id" in queries[0] and "query_id" not in queries[0]:
         doubts.append("docs given as queries")
-    if any("doc_id" not in doc or not isinstance(doc["doc_id"], str) for doc in docs):
-        doubts.append("a document of LangChain that has no doc_id")
+    given = view(a["docs"])
+    if not oracle.is_table(given) and any(hasattr(doc, "page_content") for doc in given):
+        doubts.append("documents of LangChain, which may have no doc_id")
     if oracle.is_table(view(a["all_qa"])) and not oracle.has_column(view(a["all_qa"]), "query_id"):
         doubts.append("a table without query_id")
 
