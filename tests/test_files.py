@@ -728,7 +728,7 @@ def random_rankings(rng):
 
 def test_the_order_of_random_rankings_comes_back(reread):
     rng = random.Random(5)
-    for _ in range(120):
+    for _ in range(60):
         results = random_rankings(rng)
         expected = {
             query_id: [hit["doc_id"] for hit in ranking] for query_id, ranking in results.items()
@@ -738,7 +738,7 @@ def test_the_order_of_random_rankings_comes_back(reread):
 
 def test_random_rankings_have_the_same_values_when_read_back(reread):
     rng = random.Random(6)
-    for _ in range(40):
+    for _ in range(20):
         results = random_rankings(rng)
         all_qa = [
             query({f"d{i}": rng.randint(0, 3) for i in range(12)} | {"Z": 1}, q) for q in results
