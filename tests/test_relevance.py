@@ -859,38 +859,37 @@ OF_TEXT_QUERIES = {
 }
 
 
-@pytest.mark.parametrize("results", OF_TEXT_DOCS.values(), ids=OF_TEXT_DOCS.keys())
-def test_integer_relevant_doc_ids_against_text_doc_ids_are_refused(results):
-    with pytest.raises(
-        TypeError,
-        match=r"relevant_doc_ids of all_qa is int .*doc_id of results is str .*Make both texts",
-    ):
-        gains(NUMBERED_QA, results)
-
-
-@pytest.mark.parametrize("results", OF_TEXT_QUERIES.values(), ids=OF_TEXT_QUERIES.keys())
-def test_text_relevant_doc_ids_against_integer_doc_ids_are_refused(results):
-    with pytest.raises(
-        TypeError,
-        match=r"relevant_doc_ids of all_qa is str .*doc_id of results is int .*Make both texts",
-    ):
-        gains(NUMBERS_AS_TEXT_QA, results)
-
-
-@pytest.mark.parametrize("results", OF_TEXT_QUERIES.values(), ids=OF_TEXT_QUERIES.keys())
-def test_integer_query_ids_against_text_query_ids_are_refused(results):
-    with pytest.raises(
-        TypeError, match=r"query_id of all_qa is int .*query_id of results is str .*Make both texts"
-    ):
-        gains(NUMBERED_QA, results)
-
-
-@pytest.mark.parametrize("results", OF_TEXT_DOCS.values(), ids=OF_TEXT_DOCS.keys())
-def test_text_query_ids_against_integer_query_ids_are_refused(results):
-    with pytest.raises(
-        TypeError, match=r"query_id of all_qa is str .*query_id of results is int .*Make both texts"
-    ):
-        gains(NUMBERS_AS_TEXT_QA, results)
+@pytest.mark.parametrize(
+    ("all_qa", "of_results", "ours", "theirs"),
+    [
+        (
+            NUMBERED_QA,
+            OF_TEXT_DOCS,
+            "relevant_doc_ids of all_qa is int",
+            "doc_id of results is str",
+        ),
+        (
+            NUMBERS_AS_TEXT_QA,
+            OF_TEXT_QUERIES,
+            "relevant_doc_ids of all_qa is str",
+            "doc_id of results is int",
+        ),
+        (NUMBERED_QA, OF_TEXT_QUERIES, "query_id of all_qa is int", "query_id of results is str"),
+        (
+            NUMBERS_AS_TEXT_QA,
+            OF_TEXT_DOCS,
+            "query_id of all_qa is str",
+            "query_id of results is int",
+        ),
+    ],
+    ids=["int doc_ids", "text doc_ids", "int query_ids", "text query_ids"],
+)
+@pytest.mark.parametrize("form", ["lists", "table"])
+def test_ids_that_are_numbers_here_and_texts_there_are_refused(
+    all_qa, of_results, ours, theirs, form
+):
+    with pytest.raises(TypeError, match=f"{ours} .*{theirs} .*Make both texts"):
+        gains(all_qa, of_results[form])
 
 
 def test_integer_qrels_against_text_results_are_refused():
