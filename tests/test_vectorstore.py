@@ -593,10 +593,10 @@ def test_a_save_that_fails_while_it_writes_leaves_the_old_store(folder, store, m
     import os
 
     def full(handle):
-        raise OSError("no space left on the disk")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(OSError, match="No space left"):
         save_vectorstore(build_vectorstore(MORE, Letters()), folder)
     assert stored(load_vectorstore(folder, Letters())) == stored(store)
 
