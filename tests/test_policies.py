@@ -413,6 +413,12 @@ def test_r_precision_looks_deeper_than_the_cutoffs_of_the_others():
     assert table.loc["q1"].tolist() == [0.0, 2 / 3]
 
 
+@pytest.mark.parametrize("name", ["", "@10", "(p=0.8)"])
+def test_a_name_that_is_none_is_no_metric(name):
+    with pytest.raises(ValueError, match="No metric is called"):
+        per_query(ALL_QA, RESULTS, metrics=[name])
+
+
 SUGGESTIONS = {
     "ndcg@10": "nDCG@10",
     "NDCG": "nDCG",

@@ -50,6 +50,21 @@ def test_a_cell_is_1_where_a_relevant_document_stands():
     assert gains(QA, RESULTS) == [[1, 0, 1], [0, 1, 0]]
 
 
+def test_nor_are_those_beyond_k_once_repeats_are_folded():
+    matrix = relevance_matrix(
+        [query(["A", "C"])], {"q1": hits("x", "x", "A", "C")}, k=2, duplicates="unique"
+    )
+    assert matrix.gains.tolist() == [[0, 1]]
+    assert matrix.docs(0) == ["x", "A"]
+
+
+def test_a_grade_of_1000_is_the_highest_that_2_to_the_grade_can_hold():
+    results = {"q1": hits("A")}
+    assert gains([query({"A": 1000})], results, gain="exponential")[0][0] == 2.0**1000 - 1
+    with pytest.raises(ValueError, match=r"a grade of 1000\.5 is too large"):
+        gains([query({"A": 1000.5})], results, gain="exponential")
+
+
 def test_hits_beyond_k_are_not_looked_at():
     assert gains(QA, RESULTS, k=2) == [[1, 0], [0, 1]]
 
