@@ -43,6 +43,11 @@ def test_langchain_documents_are_documents():
     ]
 
 
+def test_a_document_may_have_a_field_called_query_id():
+    docs = [{"doc_id": "doc_001", "content": "Retrieval first.", "query_id": "q7"}]
+    assert as_docs(docs) == docs
+
+
 def test_a_document_is_read_back_as_it_was_written():
     doc = {"doc_id": "doc_001", "title": "RAG", "content": "Retrieval first.\nThen answers."}
     document = Document(text_of(doc), metadata={"doc_id": "doc_001", "title": "RAG"})

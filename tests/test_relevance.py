@@ -58,6 +58,19 @@ def test_nor_are_those_beyond_k_once_repeats_are_folded():
     assert matrix.docs(0) == ["x", "A"]
 
 
+def test_the_ideal_ranking_is_as_deep_as_the_cutoff_where_few_hits_came_back():
+    relevant = [f"d{i}" for i in range(200)]
+    value = ndcg([query(relevant)], {"q1": hits("d0")}, ks=150).loc["q1"].item()
+    assert value == pytest.approx(1 / (1 / np.log2(np.arange(1, 151) + 1)).sum(), abs=1e-12)
+
+
+def test_gaps_in_the_ranks_of_a_query_that_is_not_in_all_qa_do_not_matter():
+    table = ranks_of({"q1": hits("A", "x"), "q2": hits("x", "B"), "q9": hits("A", "B")})
+    table.loc[table["query_id"] == "q9", "rank"] += 1
+    said = caught(lambda: gains(QA, table))
+    assert ["q9" in message for message in said] == [True]
+
+
 def test_a_grade_of_1000_is_the_highest_that_2_to_the_grade_can_hold():
     results = {"q1": hits("A")}
     assert gains([query({"A": 1000})], results, gain="exponential")[0][0] == 2.0**1000 - 1

@@ -804,6 +804,18 @@ def test_a_normalised_store_compares_directions():
     assert [hit["score"] for hit in hits] == pytest.approx([0, 2 - 4 / 5**0.5, 2], abs=2e-5)
 
 
+def test_a_store_that_compares_directions_is_another_index(cache):
+    class Longer(Letters):
+        def embed_query(self, text):
+            return (3 * np.array(super().embed_query(text))).tolist()
+
+    stores = [built(DOCS, Longer()) for _ in range(2)]
+    stores[1]._normalize_L2 = True  # its documents have length 1 already
+    first, second = (search_all(store, CUT, 1, cache=cache) for store in stores)
+    assert (second.searched, second.cached) == (1, 0)
+    assert second["q01"][0]["score"] < first["q01"][0]["score"]
+
+
 def test_a_query_of_zeros_finds_something_in_a_normalised_store():
     class Zeros(Letters):
         def _vector(self, text):
