@@ -180,17 +180,17 @@ def test_a_name_stands_at_the_end_of_its_line_with_a_leader_in_its_colour():
 
 
 @pytest.mark.parametrize(
-    "table",
+    ("table", "title"),
     [
-        TABLE,
-        PERFECT,
-        evaluate(asking(20), found_at(1), ks=KS, metrics=["HitRate", "RR", "nDCG", "AP", "F1"]),
-        pd.DataFrame(np.zeros((4, 7)), columns=list("abcdefg")),
-        pd.DataFrame([[0.5, 0.51, 0.52, 0.1, 0.11]] * 3, columns=list("abcde")),
-        pd.DataFrame({"negative": [0.1, -0.6], "none": [0.0, -0.55]}),
+        (TABLE, None),
+        (PERFECT, None),
+        (PERFECT, "What is to be seen"),
+        (evaluate(asking(20), found_at(1), KS, ["HitRate", "RR", "nDCG", "AP", "F1"]), None),
+        (pd.DataFrame(np.zeros((4, 7)), columns=list("abcdefg")), None),
+        (pd.DataFrame([[0.5, 0.51, 0.52, 0.1, 0.11]] * 3, columns=list("abcde")), None),
+        (pd.DataFrame({"negative": [0.1, -0.6], "none": [0.0, -0.55]}), None),
     ],
 )
-@pytest.mark.parametrize("title", [None, "What is to be seen"])
 def test_names_do_not_touch_each_other(table, title):
     ax = plot_lines(table, title=title)
     assert len(ax.texts) == (len(table) if table.columns.name == "k" else table.shape[1])
