@@ -26,11 +26,8 @@ from local_openai import KEY, local_openai
 
 from rageval_kit import (
     ExtractiveAnswerer,
-    build_vectorstore,
     generate_answers,
-    load_dataset,
     load_embeddings,
-    search_all,
 )
 from rageval_kit.answers import ANSWER_PROMPT
 
@@ -573,24 +570,15 @@ def test_a_chain_with_another_prompt_is_asked(cache):
 # ---------------------------------------------------------------- the offline answerer
 
 
-@pytest.fixture(scope="module")
-def lecture_results(embeddings):
-    """Three queries of each language with their first three documents."""
-    found = {}
-    for language in ("ko", "en"):
-        docs, all_qa = load_dataset(ROOT / "data" / "lecture" / language)
-        found[language] = (
-            all_qa[:3],
-            search_all(build_vectorstore(docs, embeddings), all_qa[:3], k=3),
-        )
-    return found
+@pytest.fixture
+def three_queries(lecture_search):
+    """Three queries of the lecture with their first three documents, in either language."""
+    _, all_qa, results = lecture_search
+    return all_qa[:3], {qa["query_id"]: results[qa["query_id"]][:3] for qa in all_qa[:3]}
 
 
-@pytest.mark.parametrize("language", ["ko", "en"])
-def test_extracted_sentences_are_those_of_the_documents(
-    embeddings, lecture_results, language, cache
-):
-    all_qa, results = lecture_results[language]
+def test_extracted_sentences_are_those_of_the_documents(embeddings, three_queries, cache):
+    all_qa, results = three_queries
     table = generate_answers(ExtractiveAnswerer(embeddings), all_qa, results, k=3, cache=cache)
     for query_id, row in table.iterrows():
         text = " ".join(" ".join(hit["content"].split()) for hit in results[query_id])
@@ -602,9 +590,8 @@ def sources(*texts):
     return [{"doc_id": f"d{number}", "content": text} for number, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize("language", ["ko", "en"])
-def test_the_extracted_sentence_is_the_nearest(embeddings, lecture_results, language):
-    all_qa, results = lecture_results[language]
+def test_the_extracted_sentence_is_the_nearest(embeddings, three_queries):
+    all_qa, results = three_queries
     documents = [sources("고양이가 잔다. The cat sleeps.")[0], *results[all_qa[0]["query_id"]][:1]]
     inputs = {"question": all_qa[0]["question"], "documents": documents}
     answer = ExtractiveAnswerer(embeddings, sentences=1).invoke(inputs)

@@ -340,7 +340,27 @@ def test_a_batch_that_fails_while_it_is_written_leaves_nothing_of_it(path):
 # ---------------------------------------------------------------- the end of Python
 
 AT_THE_END = """
-import rageval_kit, threading
+import atexit, sqlite3, threading
+
+opened = []
+connect = sqlite3.connect
+
+class Recorded(sqlite3.Connection):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        opened.append(self)
+
+def say_what_is_open():
+    for db in opened:
+        try:
+            db.execute("SELECT 1")
+            print("open")
+        except sqlite3.ProgrammingError:
+            print("closed")
+
+sqlite3.connect = lambda *arguments, **options: connect(*arguments, factory=Recorded, **options)
+atexit.register(say_what_is_open)  # first of all, so it is called last
+
 from rageval_kit.cache import Cache, open_cache
 
 with open_cache(None) as cache:
@@ -357,14 +377,14 @@ print(cache.answer("other"))
 
 
 def test_no_connection_is_left_open_when_python_ends(tmp_path):
-    # Python 3.13 and later say so: ResourceWarning: unclosed database.
+    # Python 3.13 and later say so themselves: ResourceWarning: unclosed database.
     (tmp_path / "other.txt").write_text("no cache" * 1000)
     command = [sys.executable, "-X", "dev", "-W", "always::ResourceWarning", "-c", AT_THE_END]
     done = subprocess.run(
         [*command, str(tmp_path / "other.txt")],
         capture_output=True, text=True, cwd=ROOT, timeout=120, check=False,
     )  # fmt: skip
-    assert done.stdout.split() == ["ValueError", "answer"], done.stderr
+    assert done.stdout.split() == ["ValueError", "answer", "closed", "closed"], done.stderr
     assert "ResourceWarning" not in done.stderr
 
 

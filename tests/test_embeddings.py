@@ -238,6 +238,6 @@ def test_the_key_is_not_in_the_cache_file(server, lecture_ko, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["use-multilingual", "chars"])
-def test_half_an_emoji_is_embedded_as_a_question_mark(name):
+def test_half_an_emoji_is_embedded_as_a_question_mark(name, loaded_once):
     model = load_embeddings(name)
     assert model.embed_query("parking \ud83d") == model.embed_query("parking ?")

@@ -141,6 +141,15 @@ def test_err_by_hand():
     assert value == 3 / 16 + (13 / 16) * (15 / 16) / 2
 
 
+def test_err_is_on_gdevals_scale_to_grade_4_where_no_grade_is_higher():
+    assert per_query([query(["A"])], {"q1": hits("A")}, 1, ["ERR"])["ERR@1"].item() == 1 / 16
+
+
+def test_err_looks_at_the_highest_grade_that_was_judged_found_or_not():
+    value = per_query([query({"A": 1, "B": 5})], {"q1": hits("A")}, 1, ["ERR"]).loc["q1"].item()
+    assert value == 1 / 32
+
+
 def test_err_scales_to_the_highest_grade_of_all_qa_above_4():
     all_qa = [query({"A": 5}, "q1"), query({"B": 1}, "q2")]
     values = per_query(all_qa, {"q1": hits("A"), "q2": hits("B")}, 1, ["ERR"])
@@ -172,7 +181,16 @@ def test_rbp_without_a_parameter_has_p_08():
 
 @pytest.mark.parametrize(
     "name",
-    ["RBP(p=1)", "RBP(p=0)", "RBP(p=1.5)", "RBP(q=0.5)", "RBP(p=x)", "RBP(p)", "nDCG(p=0.8)"],
+    [
+        "RBP(p=1)",
+        "RBP(p=0)",
+        "RBP(p=0.0)",
+        "RBP(p=1.5)",
+        "RBP(q=0.5)",
+        "RBP(p=x)",
+        "RBP(p)",
+        "nDCG(p=0.8)",
+    ],
 )
 def test_a_bad_parameter_is_refused(name):
     with pytest.raises(ValueError, match=re.escape(name)):

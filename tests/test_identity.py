@@ -40,6 +40,15 @@ def test_settings_hold_what_changes_a_vector():
     assert settings(**fields) == {"model": "m", **fields}
 
 
+def test_a_setting_that_is_not_set_is_left_out():
+    assert settings(query_prompt=None) == {"model": "m"}
+
+
+def test_a_set_counts_in_one_order_whatever_python_makes_of_it():
+    words = "quite a few stop words in a set".split()
+    assert settings(stop_words=set(words))["stop_words"] == sorted(set(words))
+
+
 NAMES = """
     query_prompt query_instruction prompts task retrieval_instruction keyword_weight token_pooling
     max_tokens author_prefix headers_in_text stop_token pad_token cls_token_id tokenizer keys
@@ -119,7 +128,7 @@ def test_chat_models_share_the_rule(monkeypatch):
 @pytest.mark.parametrize(
     "name",
     """api_key openai_api_key apiKey API_KEY x_api_key azure_openai_api_key access_key
-    aws_secret_access_key aws_access_key_id subscription_key account_key secret_key api_token
+    HFToken myAPIKey aws_secret_access_key aws_access_key_id subscription_key account_key secret_key api_token
     access_token auth_token hf_token session_token token client_secret secret password db_password
     passwd pwd credentials auth authorization Authorization bearer bearer_token pat cookie
     """.split(),

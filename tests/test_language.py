@@ -14,6 +14,7 @@ from rageval_kit.language import (
     kiwi_words,
     language_of,
     looks_like_refusal,
+    normalised,
     normalised_tokens,
     occurs,
     script_of,
@@ -210,12 +211,24 @@ def test_script_of(text, script):
 
 
 @pytest.mark.parametrize(
+    ("text", "number"), [("30,000", "30000"), ("1,234,567", "1234567"), ("1,2345", "1,2345")]
+)
+def test_only_the_commas_of_thousands_go(text, number):
+    assert normalised(text) == number
+
+
+@pytest.mark.parametrize(
     ("text", "language"),
     [
         ("도서관은 어디에 있나요?", "ko"),
         ("Library hours 2026", "en"),
         ("Die Bibliothek " * 30, None),
         ("The library is open. " * 30, "en"),
+        (
+            "Library opening hours: see the front page of student services. " * 6,
+            "en",
+        ),  # a fifth are stop words
+        ("Bibliothek Universität Bücher Ausweis Gebühr Semester", "en"),  # too short to tell
         ("図書館はどこですか", None),
         ("2026", "ko"),
     ],
@@ -606,6 +619,11 @@ def test_the_screen_takes_no_sentence_of_the_handbook_for_a_refusal(language):
     sentences = [sentence for doc in docs for sentence in split_sentences(doc["content"])]
     assert len(sentences) > 2_000
     assert [sentence for sentence in sentences if looks_like_refusal(sentence)] == []
+
+
+def test_a_refusal_at_the_end_of_a_long_sentence_is_one():
+    long = "수강 신청 기간과 방법에 관하여 여러 사람이 물었지만, " * 20
+    assert looks_like_refusal(f"{long}그 내용은 문서에 나와 있지 않습니다.")
 
 
 def test_a_reason_within_an_answer_is_no_refusal():

@@ -192,8 +192,8 @@ def test_check_outside_the_environment_names_the_python_and_where_to_go():
     assert "[OK] writable folder" in run.stdout
 
 
-@pytest.mark.parametrize("packages", [["numpy"], ["pandas"], ["threadpoolctl", "matplotlib"]])
-def test_check_names_a_missing_package_with_its_cure(without, packages):
+def test_check_names_every_missing_package_with_its_cure(without):
+    packages = ("numpy", "pandas", "threadpoolctl", "matplotlib")
     run = check(without(*packages), "-S")
     assert (run.returncode, run.stderr) == (1, "")
     lines = run.stdout.splitlines()

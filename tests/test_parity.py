@@ -199,7 +199,7 @@ def test_the_values_compared_are_not_all_0_or_1(compared):
 ALPHABET = [f"d{i}" for i in range(12)]
 EVERY_K = tuple(range(1, 16))
 NAMES = ("HitRate", "RR", "nDCG", "Precision", "Recall")
-PROPERTY = settings(max_examples=20, deadline=None, derandomize=True, database=None)
+PROPERTY = settings(max_examples=15, deadline=None, derandomize=True, database=None)
 
 gradings = st.dictionaries(
     st.sampled_from(ALPHABET), st.sampled_from([-1, 0, 0.5, 1, 2, 3]), max_size=8

@@ -39,7 +39,7 @@ def mean(metric, all_qa, results, **options):
     return evaluate(all_qa, results, metrics=[metric], **options).iloc[0, 0]
 
 
-# ---------------------------------------------------------------- nine documents, four queries
+# ---------------------------------------------------------------- nine documents, four queries: policies.json
 
 CORPUS = [f"D{i}" for i in range(1, 10)]
 ALL_QA = [
@@ -413,14 +413,10 @@ def test_r_precision_looks_deeper_than_the_cutoffs_of_the_others():
     assert table.loc["q1"].tolist() == [0.0, 2 / 3]
 
 
-def test_the_default_metrics_are_the_five():
-    assert evaluate(ALL_QA, RESULTS).index.tolist() == [
-        "HitRate",
-        "MRR",
-        "nDCG",
-        "Precision",
-        "Recall",
-    ]
+@pytest.mark.parametrize("name", ["", "@10", "(p=0.8)"])
+def test_a_name_that_is_none_is_no_metric(name):
+    with pytest.raises(ValueError, match="No metric is called"):
+        per_query(ALL_QA, RESULTS, metrics=[name])
 
 
 SUGGESTIONS = {

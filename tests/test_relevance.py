@@ -50,6 +50,34 @@ def test_a_cell_is_1_where_a_relevant_document_stands():
     assert gains(QA, RESULTS) == [[1, 0, 1], [0, 1, 0]]
 
 
+def test_nor_are_those_beyond_k_once_repeats_are_folded():
+    matrix = relevance_matrix(
+        [query(["A", "C"])], {"q1": hits("x", "x", "A", "C")}, k=2, duplicates="unique"
+    )
+    assert matrix.gains.tolist() == [[0, 1]]
+    assert matrix.docs(0) == ["x", "A"]
+
+
+def test_the_ideal_ranking_is_as_deep_as_the_cutoff_where_few_hits_came_back():
+    relevant = [f"d{i}" for i in range(200)]
+    value = ndcg([query(relevant)], {"q1": hits("d0")}, ks=150).loc["q1"].item()
+    assert value == pytest.approx(1 / (1 / np.log2(np.arange(1, 151) + 1)).sum(), abs=1e-12)
+
+
+def test_gaps_in_the_ranks_of_a_query_that_is_not_in_all_qa_do_not_matter():
+    table = ranks_of({"q1": hits("A", "x"), "q2": hits("x", "B"), "q9": hits("A", "B")})
+    table.loc[table["query_id"] == "q9", "rank"] += 1
+    said = caught(lambda: gains(QA, table))
+    assert ["q9" in message for message in said] == [True]
+
+
+def test_a_grade_of_1000_is_the_highest_that_2_to_the_grade_can_hold():
+    results = {"q1": hits("A")}
+    assert gains([query({"A": 1000})], results, gain="exponential")[0][0] == 2.0**1000 - 1
+    with pytest.raises(ValueError, match=r"a grade of 1000\.5 is too large"):
+        gains([query({"A": 1000.5})], results, gain="exponential")
+
+
 def test_hits_beyond_k_are_not_looked_at():
     assert gains(QA, RESULTS, k=2) == [[1, 0], [0, 1]]
 
@@ -859,38 +887,37 @@ OF_TEXT_QUERIES = {
 }
 
 
-@pytest.mark.parametrize("results", OF_TEXT_DOCS.values(), ids=OF_TEXT_DOCS.keys())
-def test_integer_relevant_doc_ids_against_text_doc_ids_are_refused(results):
-    with pytest.raises(
-        TypeError,
-        match=r"relevant_doc_ids of all_qa is int .*doc_id of results is str .*Make both texts",
-    ):
-        gains(NUMBERED_QA, results)
-
-
-@pytest.mark.parametrize("results", OF_TEXT_QUERIES.values(), ids=OF_TEXT_QUERIES.keys())
-def test_text_relevant_doc_ids_against_integer_doc_ids_are_refused(results):
-    with pytest.raises(
-        TypeError,
-        match=r"relevant_doc_ids of all_qa is str .*doc_id of results is int .*Make both texts",
-    ):
-        gains(NUMBERS_AS_TEXT_QA, results)
-
-
-@pytest.mark.parametrize("results", OF_TEXT_QUERIES.values(), ids=OF_TEXT_QUERIES.keys())
-def test_integer_query_ids_against_text_query_ids_are_refused(results):
-    with pytest.raises(
-        TypeError, match=r"query_id of all_qa is int .*query_id of results is str .*Make both texts"
-    ):
-        gains(NUMBERED_QA, results)
-
-
-@pytest.mark.parametrize("results", OF_TEXT_DOCS.values(), ids=OF_TEXT_DOCS.keys())
-def test_text_query_ids_against_integer_query_ids_are_refused(results):
-    with pytest.raises(
-        TypeError, match=r"query_id of all_qa is str .*query_id of results is int .*Make both texts"
-    ):
-        gains(NUMBERS_AS_TEXT_QA, results)
+@pytest.mark.parametrize(
+    ("all_qa", "of_results", "ours", "theirs"),
+    [
+        (
+            NUMBERED_QA,
+            OF_TEXT_DOCS,
+            "relevant_doc_ids of all_qa is int",
+            "doc_id of results is str",
+        ),
+        (
+            NUMBERS_AS_TEXT_QA,
+            OF_TEXT_QUERIES,
+            "relevant_doc_ids of all_qa is str",
+            "doc_id of results is int",
+        ),
+        (NUMBERED_QA, OF_TEXT_QUERIES, "query_id of all_qa is int", "query_id of results is str"),
+        (
+            NUMBERS_AS_TEXT_QA,
+            OF_TEXT_DOCS,
+            "query_id of all_qa is str",
+            "query_id of results is int",
+        ),
+    ],
+    ids=["int doc_ids", "text doc_ids", "int query_ids", "text query_ids"],
+)
+@pytest.mark.parametrize("form", ["lists", "table"])
+def test_ids_that_are_numbers_here_and_texts_there_are_refused(
+    all_qa, of_results, ours, theirs, form
+):
+    with pytest.raises(TypeError, match=f"{ours} .*{theirs} .*Make both texts"):
+        gains(all_qa, of_results[form])
 
 
 def test_integer_qrels_against_text_results_are_refused():

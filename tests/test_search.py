@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, Letters, ids
+from conftest import ROOT, Letters, caught, ids
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
@@ -497,6 +497,13 @@ def test_a_text_edited_in_the_store_is_noticed(store, cache):
     assert "Edited." in [hit["content"] for hit in results["q01"]]
 
 
+def test_a_title_edited_in_the_store_is_noticed(store, cache):
+    search_all(store, ALL_QA, 4, cache=cache)
+    store.similarity_search("Texts are cut into tokens.", k=1)[0].metadata["title"] = "Words"
+    results = search_all(store, ALL_QA, 4, cache=cache)
+    assert results.changed == "documents since the last search: 1 changed (doc_003)"
+
+
 def test_several_changes_are_said_at_once(letters, cache):
     search_all(built(DOCS, letters), ALL_QA, 3, cache=cache)
     docs = [DOCS[0], DOCS[1] | {"content": "Another text."}, DOCS[3], MORE[0]]
@@ -682,6 +689,19 @@ def test_copies_keep_their_order_whatever_the_score(k):
     assert wrong == []
 
 
+@pytest.mark.parametrize("length", [0.001, 1000])
+def test_what_is_noise_goes_by_the_length_of_the_vectors(length):
+    class Long(Scattered):
+        def _vector(self, text):
+            return (length * np.array(super()._vector(text))).tolist()
+
+    # Copies are one tie at any length, and other documents are none.
+    results = search_all(built([*copies(20), *DOCS, *MORE], Long()), queries(40), 26)
+    for hits in results.values():
+        assert [doc_id for doc_id in ids(hits) if doc_id.startswith("copy")] == in_order(20)
+        assert len({hit["score"] for hit in hits}) == 7
+
+
 class Angles(Letters):
     """Read a text as an angle in millionths, and give that direction."""
 
@@ -782,6 +802,18 @@ def test_a_normalised_store_compares_directions():
     hits = search_all(store, [{"query_id": "q", "question": "aaaa"}], 3)["q"]
     assert ids(hits) == texts
     assert [hit["score"] for hit in hits] == pytest.approx([0, 2 - 4 / 5**0.5, 2], abs=2e-5)
+
+
+def test_a_store_that_compares_directions_is_another_index(cache):
+    class Longer(Letters):
+        def embed_query(self, text):
+            return (3 * np.array(super().embed_query(text))).tolist()
+
+    stores = [built(DOCS, Longer()) for _ in range(2)]
+    stores[1]._normalize_L2 = True  # its documents have length 1 already
+    first, second = (search_all(store, CUT, 1, cache=cache) for store in stores)
+    assert (second.searched, second.cached) == (1, 0)
+    assert second["q01"][0]["score"] < first["q01"][0]["score"]
 
 
 def test_a_query_of_zeros_finds_something_in_a_normalised_store():
@@ -1042,6 +1074,12 @@ def test_a_faiss_store_as_retriever_finds_the_same(store):
     assert {query_id: ids(hits) for query_id, hits in found.items()} == {
         query_id: ids(hits) for query_id, hits in search_all(store, ALL_QA, 3).items()
     }
+
+
+@pytest.mark.parametrize(("k", "warned"), [(3, False), (4, False), (5, True)])
+def test_a_retriever_that_gives_fewer_hits_than_k_is_warned_of(retriever, k, warned):
+    said = caught(lambda: search_all(retriever, CUT, k))
+    assert ["at most 4 hits" in message for message in said] == [True] * warned
 
 
 def test_more_hits_than_were_asked_for_are_cut(retriever):
