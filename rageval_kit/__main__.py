@@ -144,7 +144,7 @@ def _make_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        reason = "a file has that name" if folder.is_file() else error.strerror
+        reason = "a file has that name" if folder.is_file() else error.strerror or error
         raise ValueError(
             f"--out {folder}: this folder cannot be made or written to ({reason}). "
             "Name another one, such as --out results."

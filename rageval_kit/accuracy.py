@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def _check_settings(prompt: Any, retries: Any) -> None:
     for field in ("{question}", "{ground_truth}", "{answer}"):
         if field not in prompt:
             raise ValueError(f"The prompt must hold {field}, which is replaced.")
-    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+    if isinstance(retries, bool) or not isinstance(retries, Integral) or retries < 0:
         raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
 
 

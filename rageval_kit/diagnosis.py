@@ -354,14 +354,25 @@ def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
     refuse_odd_columns(failed, "failed")
     rows = {}
     for trait, share_of_all in failed.attrs["share_of_all"].items():
-        has_it = failed[trait].tolist() if trait in failed else [False] * len(failed)
-        having = failed.index[[value is True for value in has_it]]
+        having = failed.index[_marks(failed, trait)]
         share = len(having) / len(failed) if len(failed) else 0.0
         rows[trait] = (len(having), share, share_of_all, ", ".join(map(str, having[:3])))
     columns = ["queries", "share", "share_of_all", "examples"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("trait")
     excess = (table["share"] - table["share_of_all"]).sort_values(ascending=False, kind="stable")
     return table.loc[excess.index]
+
+
+def _marks(failed: pd.DataFrame, trait: str) -> list[bool]:
+    """Return which rows of `failures` have a trait."""
+    marks = failed[trait].tolist() if trait in failed else [False] * len(failed)
+    odd = [mark for mark in marks if not isinstance(mark, (bool, Real)) or mark not in (0, 1)]
+    if odd:
+        raise TypeError(
+            f"failed: {trait} must be True or False, found {shown(odd[0])}. A table that was read "
+            'from a file holds texts: table["' + trait + '"] == "True" turns them back.'
+        )
+    return [bool(mark) for mark in marks]
 
 
 # ---------------------------------------------------------------- when to refuse

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Docs, as_docs, field_text, read_document
-from rageval_kit.judgements import AllQA, as_objects, refuse_strange_ids
+from rageval_kit.judgements import AllQA, as_objects, as_queries, refuse_strange_ids
 from rageval_kit.language import equal_text_key, split_sentences
 from rageval_kit.messages import as_cutoff, name_some, wrong_type
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
@@ -132,7 +132,7 @@ def _refuse_other_documents(ids: Sequence[str], contents: Mapping[str, str]) -> 
 def _first_of_each(keys: Sequence[str]) -> np.ndarray:
     """Return for each key the position of the first that is equal; an empty one is its own."""
     first: dict[str, int] = {}
-    return np.array([first.setdefault(key, at) if key else at for at, key in enumerate(keys)])
+    return np.array([first.setdefault(key, at) if key else at for at, key in enumerate(keys)], int)
 
 
 def _near_pairs(vectors: np.ndarray, threshold: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -215,8 +215,9 @@ def search_folded(
 
     Arguments, results and errors as in `search_all` and `fold`.
     """
-    k = as_cutoff(k)
-    depth = 2 * k
+    # Read once: a generator is empty the second time.
+    k, depth = as_cutoff(k), 2 * as_cutoff(k)
+    all_qa = as_queries(all_qa, ("query_id", "question"))
     while True:
         results = search_all(vectorstore, all_qa, depth, cache)
         folded, short = _fold(results, source_of, k)

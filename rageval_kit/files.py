@@ -313,7 +313,7 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         for path in files:
             os.replace(beside[path], path)
     except OSError as error:
-        raise type(error)(f"{path} cannot be written: {error.strerror}.") from None
+        raise type(error)(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
         for left in beside.values():
             left.unlink(missing_ok=True)
@@ -324,7 +324,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = "a file has that name" if folder.is_file() else error.strerror
+        reason = "a file has that name" if folder.is_file() else error.strerror or error
         raise type(error)(
             f"{folder} cannot be made a folder: {reason}. Give another path."
         ) from None
@@ -362,7 +362,7 @@ def read_text(path: str | Path) -> str:
         ) from None
     except OSError as error:
         raise type(error)(
-            f"{path} cannot be read: {error.strerror}. Give the path of a file."
+            f"{path} cannot be read: {error.strerror or error}. Give the path of a file."
         ) from None
 
     if data.startswith(_LFS_POINTER):

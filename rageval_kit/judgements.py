@@ -314,8 +314,9 @@ def want_columns(table: pd.DataFrame, wanted: Sequence[str], name: str, why: str
 
 def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
     """Return a column of finite numbers."""
-    dtype = table[column].dtype
-    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+    dtype, kinds = table[column].dtype, pd.api.types
+    no_number = kinds.is_bool_dtype(dtype) or kinds.is_complex_dtype(dtype)
+    if no_number or not kinds.is_numeric_dtype(dtype):
         raise TypeError(
             f"{name}: {column} must be numbers, found {dtype}. Convert it: pd.to_numeric(...)."
         )

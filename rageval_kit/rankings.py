@@ -483,7 +483,9 @@ def _order_ties_by_doc_id(order: np.ndarray, rows: np.ndarray, key: np.ndarray, 
     same = (rows[1:] == rows[:-1]) & (key[1:] == key[:-1])
     group = np.concatenate([[0], np.cumsum(~same)])
     tied = np.flatnonzero(np.concatenate([[False], same]) | np.concatenate([same, [False]]))
-    by_text, _ = pd.factorize(as_objects(docs.take(order[tied])).astype(str), sort=True)
+    ids = as_objects(docs.take(order[tied]))
+    refuse_strange_ids(ids, "doc_id", "results")
+    by_text, _ = pd.factorize(ids.astype(str), sort=True)
     order[tied] = order[tied][np.lexsort((-by_text, group[tied]))]
 
 

@@ -49,7 +49,7 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
     documents, queries = as_records(docs, "docs"), as_records(all_qa, "all_qa")
     if documents and "query_id" in documents[0] and "doc_id" not in documents[0]:
         raise wrong_type("docs", "a list of documents", documents)
-    if queries and "query_id" not in queries[0] and "content" in queries[0]:
+    if queries and "query_id" not in queries[0] and {"doc_id", "content"} <= set(queries[0]):
         raise wrong_type("all_qa", "a list of queries", queries)
 
     findings = [*_empty(documents, "document"), *_empty(queries, "query")]
@@ -247,15 +247,6 @@ def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterat
     if len(grades) < listed:
         what = "a document appears twice in relevant_doc_ids; it counts once"
         yield Finding("warning", "repeated judgement", name, what, "Remove the repeat")
-
-
-def _judged_twice(qrels: pd.DataFrame) -> Iterator[Finding]:
-    repeated = qrels[qrels.duplicated(["query_id", "doc_id"])].drop_duplicates(
-        ["query_id", "doc_id"]
-    )
-    for query_id, doc_id in zip(repeated["query_id"], repeated["doc_id"], strict=True):
-        where, what = f"{query_id} -> {doc_id}", "this document is judged twice for this query"
-        yield Finding("error", "repeated judgement", where, what, "Keep one judgement")
 
 
 class _Corpus:

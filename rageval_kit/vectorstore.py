@@ -109,7 +109,7 @@ def _as_document(doc: Mapping[str, Any]) -> "Document":
             f"{doc['doc_id']} has neither a title nor a content: there is nothing to embed."
         )
     metadata = {"doc_id": doc["doc_id"], "title": one_line(doc, "title")}
-    return Document(id=doc["doc_id"], page_content=text, metadata=metadata)
+    return Document(id=str(doc["doc_id"]), page_content=text, metadata=metadata)
 
 
 def embed_documents(

@@ -384,7 +384,7 @@ def test_a_reply_that_stays_malformed_is_unreadable_and_kept(malformed):
     assert len(PROMPTS) == 3
 
 
-@pytest.mark.parametrize("retries", [0, 1, 4])
+@pytest.mark.parametrize("retries", [0, 1, np.int64(4)])
 def test_the_number_of_retries(retries):
     judge_answers(Keeping(responses=["no json"]), ALL_QA, {"q2": "Naples"}, retries=retries)
     assert len(PROMPTS) == retries + 1

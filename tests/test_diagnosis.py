@@ -689,6 +689,14 @@ def test_common_traits_name_every_trait():
     }
 
 
+def test_marks_that_became_texts_are_refused():
+    failed = failures(*typos_and_keywords())
+    texts = failed.astype(str)
+    texts.attrs = failed.attrs
+    with pytest.raises(TypeError, match="must be True or False, found '(True|False)'"):
+        common_traits(texts)
+
+
 def test_common_traits_of_no_failures():
     table = common_traits(failures([question("Which?", kind="typo")], {"q": [hit("A")]}))
     assert table.loc["kind: typo"].tolist() == [0, 0, 1, ""]

@@ -123,6 +123,18 @@ def test_the_grades_of_a_table_of_judgements_are_read_whatever_they_are_called(c
     assert read_judgements(table).grades.tolist() == [0, 2]
 
 
+def test_complex_numbers_are_no_grades():
+    qrels = pd.DataFrame({"query_id": ["q1"], "doc_id": ["A"], "relevance": [1 + 0j]})
+    with pytest.raises(TypeError, match="relevance must be numbers, found complex"):
+        as_queries(qrels)
+
+
+def test_a_list_is_no_doc_id_where_scores_are_tied():
+    table = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": [["A"], "B"], "score": [1.0, 1.0]})
+    with pytest.raises(TypeError, match=r"doc_id must be a text, found list \['A'\]"):
+        evaluate(ALL_QA[:1], table)
+
+
 def test_two_columns_of_grades_are_refused():
     table = pd.DataFrame({"query_id": "q1", "doc_id": ["A"], "label": [1], "score": [0.3]})
     with pytest.raises(ValueError, match="label or score"):

@@ -134,6 +134,12 @@ def test_one_document_has_no_copy():
     assert len(found(numbered(FEE))) == 0
 
 
+def test_a_store_whose_documents_were_all_deleted_has_no_copy():
+    vectorstore = build_vectorstore([{"doc_id": "A", "content": FEE}], load_embeddings("chars"))
+    vectorstore.delete(["A"])
+    assert find_duplicates([], vectorstore).empty
+
+
 def test_all_copies_of_a_text_are_one_group_of_its_first_document():
     table = found(numbered(BUS, FEE, BUS, BUS))
     assert table[["group", "doc_id", "copy_of"]].to_numpy().tolist() == [
@@ -899,6 +905,11 @@ def test_search_folded_leaves_k_documents_for_every_query(plain):
     store, source_of = duplicate_index(plain, 5, share=0.5)
     folded = search_folded(store, QUERIES, 7, source_of)
     assert {len(set(ids(hits))) for hits in folded.values()} == {7}
+
+
+def test_search_folded_reads_a_generator_once_however_deep_it_searches(plain):
+    store, source_of = duplicate_index(plain, 5)
+    assert len(search_folded(store, iter(QUERIES), 4, source_of)) == len(QUERIES)
 
 
 def test_search_folded_gives_results_of_depth_k(plain):

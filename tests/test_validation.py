@@ -650,6 +650,12 @@ def test_swapped_arguments_are_told():
         validate_dataset(DOCS, DOCS)
 
 
+def test_a_query_without_any_of_its_fields_is_reported():
+    report = validate_dataset(DOCS, [{"content": "x"}])
+    missing = {"query_id", "question", "relevant_doc_ids"}
+    assert all(f"the field {field} is missing" in str(report) for field in missing)
+
+
 def test_swapped_tables_are_told():
     with pytest.raises(TypeError, match=r"docs must be .* found queries .* swapped"):
         validate_dataset(pd.DataFrame(ALL_QA), pd.DataFrame(DOCS))

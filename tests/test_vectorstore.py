@@ -647,6 +647,11 @@ def test_half_an_emoji_is_saved_and_loaded(letters, tmp_path):
     assert stored(load_vectorstore(tmp_path, Letters()))[0].page_content == text
 
 
+def test_an_id_that_numpy_wrote_may_hold_half_an_emoji(letters):
+    docs = [{"doc_id": np.str_("half \ud83d"), "content": "x"}]
+    assert stored(build_vectorstore(docs, letters))[0].id == "half \ud83d"
+
+
 def rewrite(folder, settings=None, lines=None):
     """Change a saved store by hand, and its checksums with it."""
     its = json.loads((folder / "settings.json").read_text("utf-8"))
