@@ -323,9 +323,8 @@ def expect_caption(a, doubts):
 
 
 def expect_outcomes(a, doubts):
+    oracle.cutoff(a.get("k", 10))  # one, and no list of them
     table = table_of(a, doubts, ["Recall"], default=10)
-    if len(table.columns) > 1:
-        raise Refused("outcomes takes one cutoff")
     expected = {
         query_id: oracle.outcome(value)
         for query_id, value in table.values(table.columns[0]).items()
@@ -538,7 +537,9 @@ def expect_diagnose(a, doubts):
         thresholds,
         doubts,
         "thresholds",
-        lambda t: t is None or all(type(v) is float for v in t.values()),
+        lambda t: (
+            t is None or all(type(v) is float for v in t.values()) and {*map(type, t)} == {str}
+        ),
     )
     usual(a.get("seed", 0), doubts, "seed", is_seed)
     table = table_of(a | {"ks": 1}, doubts, ["Recall@10", "Recall@20", "RR@10", "HitRate@10"])
@@ -638,6 +639,7 @@ def expect_threshold_for(a, doubts):
     columns = ("threshold", "unanswerable_answered", "answerable_refused")
     if not isinstance(curve, pd.DataFrame):
         raise Refused("no curve")
+    oracle.doubt_names_of_columns(curve, doubts)
     rows = [oracle.column_of(curve, name, "curve") for name in columns]
     usual(
         rows,
