@@ -538,7 +538,7 @@ def expect_diagnose(a, doubts):
         doubts,
         "thresholds",
         lambda t: (
-            t is None or all(type(v) is float for v in t.values()) and {*map(type, t)} == {str}
+            t is None or (all(type(v) is float for v in t.values()) and {*map(type, t)} == {str})
         ),
     )
     usual(a.get("seed", 0), doubts, "seed", is_seed)
