@@ -5,9 +5,10 @@ says what is to be seen. In a notebook the cell ends with ``plt.show()``. A text
 font can draw is replaced by an id: ``python -m rageval_kit check`` says how to get a Korean font.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,9 @@ from rageval_kit.relevance import Relevance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Ax: TypeAlias = "Axes | None"  # where to draw; None means a new figure
+_Pair: TypeAlias = tuple[float, float]
 
 # Okabe and Ito's palette, told apart with any kind of colour vision.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -35,10 +39,7 @@ _GAP = 1.4 * _TEXT  # between labels that stand one above the other
 
 
 def plot_lines(
-    table: pd.DataFrame,
-    ylabel: str = "mean over queries",
-    ax: "Axes | None" = None,
-    title: str | None = None,
+    table: pd.DataFrame, ylabel: str = "mean over queries", ax: Ax = None, title: str | None = None
 ) -> "Axes":
     """Draw a line a column over the table's index, each labelled at its end.
 
@@ -76,8 +77,7 @@ def plot_lines(
         line.set(markersize=10, transform=ax.transData + beside, label=str(name))
         lines.append(line)
 
-    ax.set_xlabel(_drawable(table.index.name or "", "x"))
-    ax.set_ylabel(_drawable(ylabel, "y"))
+    ax.set(xlabel=_drawable(table.index.name or "", "x"), ylabel=_drawable(ylabel, "y"))
     _finish(ax, title)
     _label_ends(ax, lines)
     return ax
@@ -111,9 +111,7 @@ def _as_lines(table: Any) -> pd.DataFrame:
 
 
 def _are_numbers(labels: pd.Index) -> bool:
-    if labels.nlevels > 1:
-        return False
-    return bool(pd.to_numeric(pd.Series(labels), errors="coerce").notna().all())
+    return labels.nlevels == 1 and all(pd.to_numeric(pd.Series(labels), errors="coerce").notna())
 
 
 def _lanes(values: np.ndarray) -> list[int]:
@@ -154,17 +152,15 @@ def _label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
     steps = _GAP * np.arange(len(lines))
     places = isotonic_regression(heights[order] + steps, increasing=False).x - steps
 
-    for position, place in zip(order, places, strict=True):
-        line, shift = lines[position], (30, place - heights[position])
-        name = _drawable(line.get_label(), f"line {position + 1}")
-        leader = {"arrowstyle": "-", "color": line.get_color(), "relpos": (0, 0.5), "shrinkA": 0}
-        style: dict[str, Any] = {"va": "center", "xycoords": line.get_transform()}
-        _write(ax, name, ends[position], shift, line.get_color(), arrowprops=leader, **style)
+    names = _drawable_names([line.get_label() for line in lines], "line")
+    for at, place in zip(order, places, strict=True):
+        shift, colour = (30, place - heights[at]), lines[at].get_color()
+        leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
+        style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
+        _write(ax, names[at], ends[at], shift, colour, **style)
 
 
-def plot_relevance_matrix(
-    matrix: Relevance, ax: "Axes | None" = None, title: str | None = None
-) -> "Axes":
+def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = None) -> "Axes":
     """Draw the relevance matrix: a row a query, a column a rank, the gain in the cell, 0 left grey.
 
     Args:
@@ -193,12 +189,9 @@ def plot_relevance_matrix(
             text.set(ha="center", va="center", fontsize=14)
 
     # A row a query, from top to bottom; ranks far behind the last hit may be left out.
-    ax.set_xlim(0.5, k + 0.5)
-    ax.set_ylim(n - 0.5, -0.5)
+    ax.set(xlim=(0.5, k + 0.5), ylim=(n - 0.5, -0.5), xlabel="rank")
     ax.set_xticks(range(1, k + 1), matrix.ranks.astype(str))
-    names = zip(matrix.query_ids, range(1, n + 1), strict=True)
-    ax.set_yticks(range(n), [_drawable(query_id, f"query {row}") for query_id, row in names])
-    ax.set_xlabel("rank")
+    ax.set_yticks(range(n), _drawable_names(matrix.query_ids, "query"))
     _finish(ax, title)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
@@ -209,7 +202,7 @@ def plot_hits(
     hits: Sequence[Hit],
     relevant_doc_ids: Collection[str],
     xlabel: str = "score",
-    ax: "Axes | None" = None,
+    ax: Ax = None,
     title: str | None = None,
 ) -> "Axes":
     """Draw the scores of one query's hits as dots, best on top, the relevant ones in blue.
@@ -227,33 +220,27 @@ def plot_hits(
     hits = _scored_hits(hits)
     grades = relevant_grades({"query_id": "plot_hits", "relevant_doc_ids": relevant_doc_ids})
     ax = _axes(ax, (9, 1.4 + 0.5 * len(hits)))
-    scores = [hit["score"] for hit in hits]
 
-    # A dot a hit, with its score beside it.
+    # A dot a hit, with its score beside it. Titles, or doc_ids where no font has the letters.
+    names = []
     for rank, hit in enumerate(hits, start=1):
         found = is_relevant(grades.get(hit["doc_id"], 0.0))
         fill, edge = (BLUE, BLUE) if found else (GREY, "#808080")
         ax.plot(hit["score"], rank, "o", markersize=14, color=fill, markeredgecolor=edge)
         words = f"{hit['score']:.3f}" + ("  relevant" if found else "")
         _write(ax, words, (hit["score"], rank), (14, 0), va="center")
+        doc_id = _drawable(hit["doc_id"], f"hit {rank}")
+        names.append(f"{rank}. {_drawable(hit.get('title') or hit['doc_id'], doc_id)}")
 
-    # Titles, or doc_ids where there is none or no font has its letters; and where better is.
-    names = [
-        _drawable(hit.get("title") or hit["doc_id"], _drawable(hit["doc_id"], f"hit {rank}"))
-        for rank, hit in enumerate(hits, start=1)
-    ]
-    ranks = range(1, len(hits) + 1)
-    ax.set_yticks(ranks, [f"{rank}. {name}" for rank, name in zip(ranks, names, strict=True)])
-    ax.set_ylim(len(hits) + 0.6, 0.4)
+    # An arrow says on which side the better ones are.
+    xlabel, first, last = _drawable(xlabel, "score"), hits[0]["score"], hits[-1]["score"]
+    if first != last:
+        xlabel = f"← better    {xlabel}" if first < last else f"{xlabel}    better →"
+    ax.set_yticks(range(1, len(hits) + 1), names)
     ax.grid(axis="y", color=GREY)
-    ax.set_axisbelow(True)
     ax.margins(x=0.08)
-    xlabel = _drawable(xlabel, "score")
-    if scores[0] != scores[-1]:
-        xlabel = f"← better    {xlabel}" if scores[0] < scores[-1] else f"{xlabel}    better →"
-    ax.set_xlabel(xlabel)
-    _finish(ax, title)
-    return ax
+    ax.set(ylim=(len(hits) + 0.6, 0.4), axisbelow=True, xlabel=xlabel)
+    return _finish(ax, title)
 
 
 def _scored_hits(hits: Any) -> Sequence[Hit]:
@@ -261,8 +248,8 @@ def _scored_hits(hits: Any) -> Sequence[Hit]:
     if not isinstance(hits, (list, tuple)):
         raise TypeError(f"{wanted}; found {describe(hits)}.")
     checked = as_rankings({"hits": list(hits)})["hits"]
-    without = [hit["doc_id"] for hit in checked if not np.isfinite(hit.get("score") or 0.0)]
-    without += [hit["doc_id"] for hit in checked if hit.get("score") is None]
+    scores = [nan if hit.get("score") is None else hit["score"] for hit in checked]
+    without = [h["doc_id"] for h, s in zip(checked, scores, strict=True) if not isfinite(s)]
     if without or not checked:
         raise ValueError(
             f"{wanted}, with a score each; found {count(len(checked), 'hit')}, without a score: "
@@ -272,7 +259,7 @@ def _scored_hits(hits: Any) -> Sequence[Hit]:
 
 
 def plot_comparison(
-    table: pd.DataFrame, metric: str, ax: "Axes | None" = None, title: str | None = None
+    table: pd.DataFrame, metric: str, ax: Ax = None, title: str | None = None
 ) -> "Axes":
     """Draw the mean of every run and, beside it, its difference to the baseline, with the verdict.
 
@@ -288,9 +275,10 @@ def plot_comparison(
     Raises:
         TypeError, ValueError: table is not `compare`'s, or has no such metric.
     """
-    columns = ("mean", "low", "high", "difference", "difference_low", "difference_high", "p_holm")
-    maker = "compare(runs, all_qa)"
-    _refuse_other_table("plot_comparison", maker, table, (*columns, "verdict"))
+    of_means = ["low", "mean", "high"]
+    of_change = ["difference_low", "difference", "difference_high"]
+    columns = (*of_means, *of_change, "p_holm", "verdict")
+    _refuse_other_table("plot_comparison", "compare(runs, all_qa)", table, columns)
     runs = _runs_of(table, metric)
     ax = _axes(ax, (12, 1.7 + 0.8 * len(runs)))
     ax.set_axis_off()
@@ -298,33 +286,28 @@ def plot_comparison(
 
     # Left the means; right what the verdict is about: difference, 0 and the corrected p.
     verdicts = []
-    for row, run in enumerate(runs.to_dict("records")):
+    for row, (_, run) in enumerate(runs.iterrows()):
         verdict = str(run["verdict"]).partition(";")[0].partition(":")[0]
         colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
-        _interval(means, row, run["low"], run["mean"], run["high"], BLACK, "{:.3f}")
+        _interval(means, row, run[of_means], BLACK, "{:.3f}")
         if not np.isnan(run["difference"]):
-            ends = run["difference_low"], run["difference"], run["difference_high"]
-            _interval(change, row, *ends, colour, "{:+.3f}")
+            _interval(change, row, run[of_change], colour, "{:+.3f}")
             verdict += f"\np_holm = {run['p_holm']:.2g}"
         verdicts.append(verdict)
     change.axvline(0, color=BLACK, linewidth=1, zorder=0)
 
     # The names of the runs on the left, the verdicts on the right.
-    names = [_drawable(name, f"run {row}") for row, name in enumerate(runs.index, start=1)]
-    means.set_yticks(range(len(runs)), names)
+    means.set_yticks(range(len(runs)), _drawable_names(runs.index, "run"))
     change.set_yticks(range(len(runs)), verdicts)
     change.yaxis.tick_right()
     change.tick_params(axis="y", length=0)
     change.spines.left.set_visible(False)
-    means.set_xlabel(f"{metric}, 95 % interval")
-    change.set_xlabel("difference, 95 % interval")
-    for panel in (means, change):
-        panel.set_ylim(len(runs) - 0.5, -0.7)
+    for panel, what in ((means, metric), (change, "difference")):
+        panel.set(xlabel=f"{what}, 95 % interval", ylim=(len(runs) - 0.5, -0.7))
         panel.margins(x=0.1)
         panel.locator_params(axis="x", nbins=5)
         _finish(panel, None)
-    _finish(ax, title)
-    return ax
+    return _finish(ax, title)
 
 
 def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -339,18 +322,15 @@ def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return table.loc[[metric]].droplevel(0)
 
 
-def _interval(
-    ax: "Axes", row: int, low: float, middle: float, high: float, colour: str, form: str
-) -> None:
-    """Draw an interval with its middle, whose value is written above."""
+def _interval(ax: "Axes", row: int, ends: Iterable[float], colour: str, form: str) -> None:
+    """Draw an interval (low, middle, high), the value of its middle written above."""
+    low, middle, high = ends
     ax.plot([low, high], [row, row], color=colour, linewidth=4, solid_capstyle="round")
     ax.plot(middle, row, "o", color=colour, markersize=12)
     _write(ax, form.format(middle), (middle, row), (0, 10), colour, ha="center")
 
 
-def plot_differences(
-    table: pd.DataFrame, ax: "Axes | None" = None, title: str | None = None
-) -> "Axes":
+def plot_differences(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
     """Draw the difference of every query, largest first, and count better, equal and worse.
 
     Args:
@@ -360,8 +340,7 @@ def plot_differences(
     Raises:
         TypeError, ValueError: table is not `differences`'.
     """
-    maker = "differences(runs, all_qa)"
-    _refuse_other_table("plot_differences", maker, table, ("difference",))
+    _refuse_other_table("plot_differences", "differences(runs, all_qa)", table, ("difference",))
     ax = _axes(ax, (9, 4.5))
     change = table["difference"].dropna().sort_values(ascending=False).to_numpy()
     colours = np.where(change > 0, BLUE, np.where(change < 0, RED, GREY))
@@ -376,16 +355,12 @@ def plot_differences(
     ):
         _write(ax, words, (place, 1), (0, 8), colour, ha=side, xycoords="axes fraction")
 
-    ax.set_xticks([])
-    ax.set_xlabel(f"{len(change)} queries, sorted by difference")
-    ax.set_ylabel("difference")
-    _finish(ax, title, pad=36)
-    return ax
+    words = f"{len(change)} queries, sorted by difference"
+    ax.set(xticks=[], xlabel=words, ylabel="difference")
+    return _finish(ax, title, pad=36)
 
 
-def plot_abstention(
-    curve: pd.DataFrame, ax: "Axes | None" = None, title: str | None = None
-) -> "Axes":
+def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
     """Draw what is lost at each threshold: answered in vain, refused in vain.
 
     Args:
@@ -414,12 +389,10 @@ def plot_abstention(
         side = "right" if right else "left"
         _write(ax, column.replace("_", " "), (x, y), (0, 8), colour, ha=side)
 
-    ax.set_ylim(-0.03, 1.15)
     limit = "farther than this (distance)" if lower else "below this (similarity)"
-    ax.set_xlabel(f"refuse if the best hit is {limit}")
-    ax.set_ylabel("share of queries")
-    _finish(ax, title)
-    return ax
+    words = f"refuse if the best hit is {limit}"
+    ax.set(ylim=(-0.03, 1.15), xlabel=words, ylabel="share of queries")
+    return _finish(ax, title)
 
 
 def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str]) -> None:
@@ -440,7 +413,7 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
 # ---------------------------------------------------------------- what all share
 
 
-def _axes(ax: Any, size: tuple[float, float]) -> "Axes":
+def _axes(ax: Any, size: _Pair) -> "Axes":
     """Return the axes that were given, or those of a new figure."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
@@ -451,12 +424,7 @@ def _axes(ax: Any, size: tuple[float, float]) -> "Axes":
 
 
 def _write(
-    ax: "Axes",
-    words: str,
-    xy: tuple[float, float],
-    shift: tuple[float, float],
-    colour: str = BLACK,
-    **style: Any,
+    ax: "Axes", words: str, xy: _Pair, shift: _Pair, colour: str = BLACK, **style: Any
 ) -> None:
     """Write words beside a point, shifted by points, in the colour darkened enough to be read."""
     from matplotlib.colors import to_rgb
@@ -466,14 +434,15 @@ def _write(
     ax.texts[-1].set(fontsize=_TEXT, fontfamily=_fonts())
 
 
-def _finish(ax: "Axes", title: str | None, pad: float = 10) -> None:
-    """Give the axes their title, sizes and fonts."""
+def _finish(ax: "Axes", title: str | None, pad: float = 10) -> "Axes":
+    """Give the axes their title, sizes and fonts, and return them."""
     if title is not None:
         ax.set_title(_drawable(title, ""), pad=pad)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=14, labelfontfamily=_fonts())
     for text, size in ((ax.title, 16), (ax.xaxis.label, 14), (ax.yaxis.label, 14)):
         text.set(fontfamily=_fonts(), fontsize=size)
+    return ax
 
 
 def _fonts() -> list[str]:
@@ -487,6 +456,10 @@ def _fonts() -> list[str]:
 def korean_font() -> str | None:
     """Return the Korean font that plots use, or None where matplotlib knows none."""
     return next(iter(_fonts()[1:]), None)
+
+
+def _drawable_names(names: Iterable[Any], otherwise: str) -> list[str]:
+    return [_drawable(name, f"{otherwise} {number}") for number, name in enumerate(names, start=1)]
 
 
 def _drawable(text: Any, otherwise: str) -> str:
