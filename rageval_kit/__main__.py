@@ -16,10 +16,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import rageval_kit as kit  # a name of it is loaded when it is first used
+
 if TYPE_CHECKING:
     import pandas as pd
-
-    from rageval_kit import Results
 
 CLONE = Path(__file__).parent.parent
 _COLUMNS = 80  # of a terminal
@@ -102,18 +102,10 @@ def _run(options: argparse.Namespace) -> int:
         _make_folder(Path(options.out))
     _want_dataset(Path(options.data))
 
-    from rageval_kit import (
-        build_vectorstore,
-        evaluate,
-        load_dataset,
-        load_embeddings,
-        per_query,
-        search_all,
-    )
     from rageval_kit.validation import find_problems
 
-    dataset = load_dataset(options.data, options.split)
-    report = find_problems(*dataset)
+    docs, all_qa = kit.load_dataset(options.data, options.split)
+    report = find_problems(docs, all_qa)
     _print(f"dataset: {options.data}\n{report}")
     if report.errors:
         _print("Correct the errors first: scores of a broken dataset mislead.", sys.stderr)
@@ -121,10 +113,9 @@ def _run(options: argparse.Namespace) -> int:
 
     # The steps of the lecture.
     ks = [k for group in options.ks for k in group]
-    vectorstore = build_vectorstore(dataset.docs, load_embeddings(options.embeddings))
-    results = search_all(vectorstore, dataset.all_qa, max(ks), options.cache)
-    queries = per_query(dataset.all_qa, results, ks)
-    summary = evaluate(dataset.all_qa, results, ks)
+    vectorstore = kit.build_vectorstore(docs, kit.load_embeddings(options.embeddings))
+    results = kit.search_all(vectorstore, all_qa, max(ks), options.cache)
+    queries, summary = kit.per_query(all_qa, results, ks), kit.evaluate(all_qa, results, ks)
 
     _print(repr(results))
     _print_tables(queries.filter(regex=f"@{max(ks)}$"), summary)
@@ -178,19 +169,17 @@ def _print_tables(queries: "pd.DataFrame", summary: "pd.DataFrame") -> None:
 
 
 def _write(
-    folder: Path, results: "Results", queries: "pd.DataFrame", summary: "pd.DataFrame"
+    folder: Path, results: "kit.Results", queries: "pd.DataFrame", summary: "pd.DataFrame"
 ) -> None:
     import matplotlib
 
     matplotlib.use("Agg")  # a figure for a file needs no window
     import matplotlib.pyplot as plt
 
-    from rageval_kit import plot_lines
-
     results.to_frame().to_csv(folder / "results.csv", index=False, encoding="utf-8-sig")
     queries.to_csv(folder / "per_query.csv", encoding="utf-8-sig")
     summary.to_csv(folder / "summary.csv", encoding="utf-8-sig")
-    plot_lines(summary)
+    kit.plot_lines(summary)
     plt.savefig(folder / "metrics.png", dpi=120)
     plt.close()
     _print(f"\nWritten to {folder}: results.csv, per_query.csv, summary.csv, metrics.png")
@@ -266,31 +255,25 @@ def _package(requirement: str) -> str:
         found = metadata.version(name)
     except metadata.PackageNotFoundError:
         raise ImportError("not installed") from None
-    if _numbers(found) < _numbers(least):
+    ours, wanted = ([*map(int, re.findall(r"\d+", version))] for version in (found, least))
+    if ours < wanted:
         raise ImportError(f"{least} or newer is needed, found {found}")
     return found
 
 
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)]
-
-
 def _bundled_data() -> str:
-    from rageval_kit.dataset import load_dataset
     from rageval_kit.validation import find_problems
 
     for language in ("ko", "en"):
-        report = find_problems(*load_dataset(CLONE / "data" / "lecture" / language))
+        report = find_problems(*kit.load_dataset(CLONE / "data" / "lecture" / language))
         report.raise_if_errors()
     return f"{report.checked}, in Korean and in English"
 
 
 def _default_embeddings() -> str:
-    from rageval_kit.embeddings import load_embeddings
-    from rageval_kit.vectorstore import build_vectorstore  # FAISS and LangChain work together
-
+    # FAISS and LangChain work together.
     docs = [{"doc_id": "doc_001", "title": "", "content": "어텐션"}]
-    store = build_vectorstore(docs, load_embeddings())
+    store = kit.build_vectorstore(docs, kit.load_embeddings())
     return f"{store.index.d} dimensions, indexed by FAISS"
 
 

@@ -424,8 +424,7 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences("3.5절을 본다. 끝이다."), split_sentences("雨です。本当？")
     (['3.5절을 본다.', '끝이다.'], ['雨です。', '本当？'])
     """
-    sentences = _SENTENCE_END.split(_checked(text).strip())
-    return [sentence for sentence in sentences if sentence]
+    return list(filter(None, _SENTENCE_END.split(_checked(text).strip())))
 
 
 def looks_like_refusal(text: str) -> bool:
@@ -439,9 +438,6 @@ def looks_like_refusal(text: str) -> bool:
     >>> looks_like_refusal("문서에 나와 있지 않습니다."), looks_like_refusal("환불 규정이 없다.")
     (True, False)
     """
-    patterns = [known.refusal for known in LANGUAGES.values()]
-    for sentence in map(equal_text_key, split_sentences(text)):
-        short = normalised(sentence[-500:])  # a refusal is no longer, and its predicate ends it
-        if any(pattern.search(short) for pattern in patterns):
-            return True
-    return False
+    # A refusal is no longer than this, and its predicate ends it.
+    ends = [normalised(equal_text_key(sentence)[-500:]) for sentence in split_sentences(text)]
+    return any(known.refusal.search(end) for known in LANGUAGES.values() for end in ends)
