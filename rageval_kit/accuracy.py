@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.answers import Answers, answer_rows, as_text, fill, refuse_no_model
+from rageval_kit.answers import (
+    Answers,
+    answer_rows,
+    as_text,
+    fill,
+    refuse_no_model,
+    refuse_repeats,
+    want_fields_in,
+)
 from rageval_kit.documents import Record, refuse_odd_columns
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
 from rageval_kit.language import looks_like_refusal, normalised_tokens
@@ -58,44 +66,36 @@ def answer_accuracy(answers: Answers, all_qa: AllQA) -> pd.DataFrame:
     Raises:
         KeyError: an answer's query is not in all_qa, or is answerable and has no ground truth.
     """
-    queries = _queries_of(answers, all_qa)
-
     rows = {}
-    for query_id, answer, _ in answer_rows(answers):
-        if unanswerable(queries[query_id]):
+    for query_id, answer, qa in _answered(answers, all_qa):
+        if unanswerable(qa):
             rows[query_id] = (float(looks_like_refusal(answer)),) * 2
         else:
-            rows[query_id] = _agreement(answer, queries[query_id]["ground_truth"])
+            rows[query_id] = _agreement(answer, qa["ground_truth"])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["exact_match", "f1"])
     return table.rename_axis("query_id")
 
 
-def _queries_of(answers: Answers, all_qa: AllQA) -> dict[Any, Record]:
-    """Return all_qa by query_id; each answered query has a ground truth, or is unanswerable."""
+def _answered(answers: Answers, all_qa: AllQA) -> list[tuple[Any, str, Record]]:
+    """Return each answer with its query, which has a ground truth or is unanswerable."""
     queries = {qa["query_id"]: qa for qa in as_queries(all_qa)}
-    answered = [query_id for query_id, _, _ in answer_rows(answers)]
-    unknown = [query_id for query_id in answered if query_id not in queries]
+    answered = answer_rows(answers)
+    unknown = [query_id for query_id, _, _ in answered if query_id not in queries]
     if unknown:
         raise KeyError(f"all_qa has no query {name_some(unknown)}: leave out what it does not ask.")
 
-    lacking = [i for i in answered if not (has_truth(queries[i]) or unanswerable(queries[i]))]
+    rows = [(query_id, answer, queries[query_id]) for query_id, answer, _ in answered]
+    lacking = [name for name, _, qa in rows if not (has_truth(qa) or unanswerable(qa))]
     if lacking:
-        raise KeyError(
-            f"No ground_truth in all_qa for {name_some(lacking)}: "
-            "add it, or leave their answers out."
-        )
-    return queries
+        what = f"No ground_truth in all_qa for {name_some(lacking)}"
+        raise KeyError(f"{what}: add it, or leave their answers out.")
+    return rows
 
 
 def has_truth(qa: Record) -> bool:
     """Say whether a query has a ground truth; an empty text or a gap in a table (NaN) is none."""
     truth = qa.get("ground_truth")
     return isinstance(truth, str) and bool(truth.strip())
-
-
-def ground_truths(all_qa: AllQA) -> dict[Any, str]:
-    """Return the ground truth of every query that has one."""
-    return {qa["query_id"]: qa["ground_truth"] for qa in as_queries(all_qa) if has_truth(qa)}
 
 
 def _agreement(answer: str, truth: str) -> tuple[float, float]:
@@ -148,31 +148,18 @@ def judge_answers(
         ValueError: the prompt lacks a field, or retries is not 0 or more.
     """
     refuse_no_model(model)
-    _check_settings(prompt, retries)
-    queries = _queries_of(answers, all_qa)
-    ask = _asker(model)
+    want_fields_in(prompt, ("question", "ground_truth", "answer"))
+    if isinstance(retries, bool) or not isinstance(retries, Integral) or retries < 0:
+        raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
+    answered, ask = _answered(answers, all_qa), _asker(model)
 
     rows = {}
-    for query_id, answer, _ in show_progress(answer_rows(answers), "judging", "answer"):
-        qa = queries[query_id]
-        values = {
-            "question": qa.get("question", ""),
-            "ground_truth": qa["ground_truth"] if has_truth(qa) else _NO_ANSWER,
-            "answer": answer,
-        }
+    for query_id, answer, qa in show_progress(answered, "judging", "answer"):
+        truth = qa["ground_truth"] if has_truth(qa) else _NO_ANSWER
+        values = {"question": qa.get("question", ""), "ground_truth": truth, "answer": answer}
         rows[query_id] = _judge(ask, fill(prompt, values), retries)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"])
     return table.rename_axis("query_id")
-
-
-def _check_settings(prompt: Any, retries: Any) -> None:
-    if not isinstance(prompt, str):
-        raise wrong_type("prompt", "a text such as JUDGE_PROMPT", prompt)
-    for field in ("{question}", "{ground_truth}", "{answer}"):
-        if field not in prompt:
-            raise ValueError(f"The prompt must hold {field}, which is replaced.")
-    if isinstance(retries, bool) or not isinstance(retries, Integral) or retries < 0:
-        raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
 
 
 def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
@@ -220,9 +207,8 @@ def _judge(ask: Callable[[str], tuple[Any, str]], text: str, retries: int) -> tu
     reply = ""
     for _ in range(retries + 1):
         given, reply = ask(text)
-        if not isinstance(given, Mapping):
-            continue
-        verdict, reason = given.get("verdict"), given.get("reason")
+        found = given if isinstance(given, Mapping) else {}
+        verdict, reason = found.get("verdict"), found.get("reason")
         if verdict in VERDICTS and isinstance(reason, str):
             return str(verdict), reason
     return "unreadable", reply
@@ -251,11 +237,7 @@ def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
         if not isinstance(table, pd.DataFrame) or "verdict" not in table:
             raise wrong_type(name, "a table with a column verdict, from judge_answers", table)
         refuse_odd_columns(table, name)
-        if not table.index.is_unique:
-            twice = table.index[table.index.duplicated()].unique().tolist()
-            raise ValueError(
-                f"{name}: a query appears twice: {name_some(twice)}. Keep one of each."
-            )
+        refuse_repeats(table.index, f"{name}: a query")
 
     # Compared are the queries that both judged, and both with a verdict.
     both = one[["verdict"]].join(other[["verdict"]].add_suffix("_other"), how="inner")

@@ -86,7 +86,7 @@ def generate_answers(
             inputs = {"question": qa["question"], "context": context, "documents": hits}
             given = fill(prompt, inputs) if as_prompt else inputs
 
-            key = _key(identity, given)
+            key = hashlib.sha256(repr([*identity, given]).encode()).hexdigest()
             answer = stored.answer(key)
             if answer is None:
                 answer = as_text(model.invoke(given))
@@ -130,11 +130,16 @@ def _table_rows(answers: pd.DataFrame) -> list[tuple[Any, Any, Any]]:
         raise KeyError(f"answers needs a column answer; found {', '.join(map(str, answers))}.")
     index = as_index(answers.get("query_id", answers.index))
     refuse_strange_ids(index.to_numpy(), "query_id", "answers")
-    if not index.is_unique:
-        twice = name_some(index[index.duplicated()].unique().tolist())
-        raise ValueError(f"answers: a query_id appears twice: {twice}. Keep one of each.")
+    refuse_repeats(index, "answers: a query_id")
     seen = answers["doc_ids"] if "doc_ids" in answers else [None] * len(answers)
     return list(zip(index, answers["answer"], seen, strict=True))
+
+
+def refuse_repeats(index: pd.Index, what: str) -> None:
+    """Refuse a table in which a query has two rows."""
+    if not index.is_unique:
+        twice = name_some(index[index.duplicated()].unique().tolist())
+        raise ValueError(f"{what} appears twice: {twice}. Keep one of each.")
 
 
 # ---------------------------------------------------------------- what a model is asked
@@ -224,10 +229,6 @@ def _token(model: Any) -> str:
 _objects: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-def _key(identity: Sequence[Any], given: Any) -> str:
-    return hashlib.sha256(repr([*identity, given]).encode()).hexdigest()
-
-
 # ---------------------------------------------------------------- the offline answerer
 
 
@@ -270,15 +271,13 @@ class ExtractiveAnswerer:
         if not sentences:
             return ""
 
-        # The cosine between each sentence and the question; a vector of length 0 is near nothing.
+        # In the order of their cosine with the question; a vector of length 0 is near nothing.
         vectors = self._embed(sentences)
         asked = [self._embeddings.embed_query(inputs["question"])]
         (question,) = as_vectors(asked, [inputs["question"]], vectors.shape[1], "question")
-        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(question)
-        cosine = np.divide(
-            vectors @ question, lengths, where=lengths > 0, out=np.zeros_like(lengths)
-        )
-        nearest = np.argsort(-cosine, kind="stable")[: self.sentences]
+        lengths = np.linalg.norm(vectors, axis=1)
+        nearness = vectors @ question / np.where(lengths > 0, lengths, 1)
+        nearest = np.argsort(-nearness, kind="stable")[: self.sentences]
         return " ".join(sentences[position] for position in nearest)
 
     def _embed(self, sentences: Sequence[str]) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from rageval_kit.accuracy import answer_accuracy, ground_truths
+from rageval_kit.accuracy import answer_accuracy, has_truth
 from rageval_kit.answers import Answers
 from rageval_kit.comparison import as_generator, resampled_means
 from rageval_kit.documents import Docs, as_docs, field_text, one_line, refuse_odd_columns, text_of
@@ -156,7 +156,7 @@ def _answer_values(
         return dict.fromkeys(("accuracy", "faithfulness"), "no answers were given")
     screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna()
     accuracy: _Values = "all_qa has no ground_truth"
-    if judged.queries and ground_truths(judged.queries):
+    if any(map(has_truth, judged.queries)):
         f1 = answer_accuracy(answers, judged.queries)["f1"]
         accuracy = f1.to_numpy() if len(f1) else "there is no answer"
     return {

@@ -1,6 +1,6 @@
 """Does an answer stand on its sources? A screen by words: cheap, and blind to paraphrase."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,7 +9,7 @@ from rageval_kit.answers import Answers, answer_rows
 from rageval_kit.documents import text_of
 from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
 from rageval_kit.messages import is_list, name_some, shown, warn_user, wrong_type
-from rageval_kit.rankings import ResultsLike, as_rankings
+from rageval_kit.rankings import Hit, ResultsLike, as_rankings
 
 _BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not grounded"))
 
@@ -124,13 +124,11 @@ def faithfulness_frame(
             "word counts, function words too, and in one form only. Pass a tokenizer of your own."
         )
 
-    columns = ["faithfulness", "band", "supported", "unsupported"]
+    columns = ["faithfulness", *Faithfulness._fields[1:]]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("query_id")
 
 
-def _sources(
-    hits: Sequence[Mapping[str, Any]], seen: Sequence[str] | None, query_id: Any
-) -> list[str]:
+def _sources(hits: Sequence[Hit], seen: Sequence[str] | None, query_id: Any) -> list[str]:
     sources = [hit for hit in hits if seen is None or hit["doc_id"] in seen]
     if not all(isinstance(doc_id, (str, int)) for doc_id in seen or ()):
         raise TypeError(f"{query_id}: doc_ids must be a list of doc_ids, found {shown(seen)}.")
