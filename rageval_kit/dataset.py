@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl
+from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl, wrong_line
 from rageval_kit.messages import count, name_some, shown, wrong_type
 
 Record: TypeAlias = dict[str, Any]
@@ -56,20 +56,18 @@ def load_dataset(folder: str | Path, split: str | None = None) -> Dataset:
     qrels_folder = folder / "qrels"
     if not qrels_folder.is_dir():
         if split is not None:
-            raise ValueError(
-                f"split={shown(split)} was asked for, but {folder} has no folder qrels. "
-                "Leave split out."
-            )
+            asked = f"split={shown(split)} was asked for, but {folder} has no folder qrels"
+            raise ValueError(f"{asked}. Leave split out.")
         return Dataset([record for _, record in corpus], [record for _, record in queries])
 
     # BEIR's: other names, and the judgements in a file of their own.
     path = _qrels_path(qrels_folder, split)
-    for name, lines in (("corpus.jsonl", corpus), ("queries.jsonl", queries)):
-        _want_beir_fields(folder / name, lines)
-    docs = [
-        {"doc_id": record["_id"], "title": record.get("title", ""), "content": record["text"]}
-        for _, record in corpus
-    ]
+    _want_beir_fields(folder / "corpus.jsonl", corpus)
+    _want_beir_fields(folder / "queries.jsonl", queries)
+    docs = []
+    for _, record in corpus:
+        title = record.get("title", "")
+        docs.append({"doc_id": record["_id"], "title": title, "content": record["text"]})
     return Dataset(docs, _judged_queries([record for _, record in queries], path))
 
 
@@ -90,16 +88,12 @@ def _want_beir_fields(path: Path, lines: list[tuple[int, Record]]) -> None:
     for line, record in lines:
         missing = {"_id", "text"} - record.keys()
         if missing:
-            raise ValueError(
-                f"{path}, line {line}: no field {', '.join(sorted(missing))} "
-                f"(found {', '.join(record)}). A folder with qrels is read in BEIR's form: "
-                "_id, title, text."
-            )
-        if not isinstance(record["_id"], str):
-            raise ValueError(
-                f"{path}, line {line}: _id must be a text, found {record['_id']!r}. "
-                f'Write "{record["_id"]}".'
-            )
+            what = f"no field {', '.join(sorted(missing))} (found {', '.join(record)})."
+            form = "A folder with qrels is read in BEIR's form: _id, title, text."
+            raise wrong_line(path, line, f"{what} {form}")
+        found = record["_id"]
+        if not isinstance(found, str):
+            raise wrong_line(path, line, f'_id must be a text, found {found!r}. Write "{found}".')
 
 
 def _qrels_path(folder: Path, split: str | None) -> Path:
@@ -108,10 +102,8 @@ def _qrels_path(folder: Path, split: str | None) -> Path:
     wanted = split or ("test" if len(found) != 1 else found[0].stem)
     path = folder / f"{wanted}.tsv"
     if path not in found:
-        raise ValueError(
-            f"{folder} has no {wanted}.tsv; splits found: {names}. "
-            "Choose one: load_dataset(folder, split=...)"
-        )
+        what = f"{folder} has no {wanted}.tsv; splits found: {names}"
+        raise ValueError(f"{what}. Choose one: load_dataset(folder, split=...)")
     return path
 
 
@@ -123,16 +115,15 @@ def _judged_queries(queries: list[Record], qrels_path: Path) -> list[Record]:
 
     unknown = sorted(grades.keys() - {record["_id"] for record in queries})
     if unknown:
-        raise ValueError(
-            f"{qrels_path}: {count(len(unknown), 'query')} not found in queries.jsonl: "
-            f"{name_some(unknown)}. Are the two files of one dataset?"
+        strangers = (
+            f"{count(len(unknown), 'query')} not found in queries.jsonl: {name_some(unknown)}"
         )
-    return [
-        {
-            "query_id": record["_id"],
-            "question": record["text"],
-            "relevant_doc_ids": grades[record["_id"]],
-        }
-        for record in queries
-        if record["_id"] in grades
-    ]
+        raise ValueError(f"{qrels_path}: {strangers}. Are the two files of one dataset?")
+
+    judged = []
+    for record in queries:
+        query_id, question = record["_id"], record["text"]
+        if query_id in grades:
+            qa = {"query_id": query_id, "question": question, "relevant_doc_ids": grades[query_id]}
+            judged.append(qa)
+    return judged

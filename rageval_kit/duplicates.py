@@ -13,7 +13,7 @@ import pandas as pd
 from rageval_kit.documents import Docs, as_docs, field_text, read_document
 from rageval_kit.judgements import AllQA, as_objects, as_queries, refuse_strange_ids
 from rageval_kit.language import equal_text_key, split_sentences
-from rageval_kit.messages import as_cutoff, name_some, wrong_type
+from rageval_kit.messages import as_cutoff, is_number, name_some, wrong_type
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
 from rageval_kit.search import search_all
 from rageval_kit.vectorstore import (
@@ -70,11 +70,10 @@ def find_duplicates(docs: Docs, vectorstore: "FAISS", threshold: float = 0.95) -
         ValueError: the threshold is no cosine, or docs and vectorstore hold different documents.
         TypeError, KeyError: docs are not documents with a content, or the store is not FAISS's.
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < threshold <= 1:
+    if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold is a cosine between 0 and 1, found {threshold!r}.")
-    contents = {
-        doc["doc_id"]: field_text(doc, "content") for doc in as_docs(docs, ("doc_id", "content"))
-    }
+    docs = as_docs(docs, ("doc_id", "content"))
+    contents = {doc["doc_id"]: field_text(doc, "content") for doc in docs}
     refuse_other_stores(vectorstore)
     stored = stored_documents(vectorstore)
     ids = [read_document(document)["doc_id"] for document in stored]
@@ -121,8 +120,8 @@ def _refuse_other_documents(ids: Sequence[str], contents: Mapping[str, str]) -> 
             f"docs and vectorstore hold different documents: {name_some(strangers)}. "
             "Rebuild the store: build_vectorstore(docs, embeddings)."
         )
-    if len(ids) > len(contents):
-        twice = [doc_id for doc_id, times in Counter(ids).items() if times > 1]
+    twice = [doc_id for doc_id, times in Counter(ids).items() if times > 1]
+    if twice:
         raise ValueError(
             f"A doc_id appears twice in the vectorstore: {name_some(twice)}. Give each document "
             "its own id and rebuild the store."
@@ -164,15 +163,10 @@ def _join(first: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _differs(one: str, other: str) -> str:
     """Say which sentences the copy lacks and which it has more."""
-    before, after = map(split_sentences, (one, other))
-    changes = list(difflib.ndiff(before, after))
-    lacks = [line[2:] for line in changes if line.startswith("- ")]
-    has = [line[2:] for line in changes if line.startswith("+ ")]
-    said = [
-        f"{name}: {' '.join(lines)[:80]}"
-        for name, lines in (("lacks", lacks), ("adds", has))
-        if lines
-    ]
+    changes, said = list(difflib.ndiff(split_sentences(one), split_sentences(other))), []
+    for name, mark in (("lacks", "- "), ("adds", "+ ")):
+        sentences = " ".join(line[2:] for line in changes if line.startswith(mark))
+        said += [f"{name}: {sentences[:80]}"] if sentences else []
     return "; ".join(said) or "nothing"
 
 
@@ -236,20 +230,15 @@ def _fold(results: Results, source_of: SourceOf, k: int) -> tuple[Results, list[
     # A ranking was cut off if it is as long as was asked for, or as the longest where that is
     # not known.
     depth = results.k or max(map(len, results.values()), default=0)
-    short = [
-        query_id
-        for query_id, hits in folded.items()
-        if len(hits) < k and len(results[query_id]) >= depth
-    ]
+    short = [q for q, hits in folded.items() if len(hits) < k and len(results[q]) >= depth]
     return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k), short
 
 
 def _fold_ranking(hits: Sequence[Hit], source_of: SourceOf) -> list[Hit]:
-    ids = [hit["doc_id"] for hit in hits]
     if callable(source_of):
         sources = [source_of(hit) for hit in hits]
     else:
-        sources = [source_of.get(doc_id, doc_id) for doc_id in ids]
+        sources = [source_of.get(hit["doc_id"], hit["doc_id"]) for hit in hits]
     refuse_strange_ids(as_objects(sources), "doc_id", "source_of")
 
     first: dict[Any, Hit] = {}
@@ -295,13 +284,10 @@ def duplicate_index(
     chosen = np.arange(len(documents))
     if share < 1:
         chosen = np.random.default_rng(rng).choice(len(chosen), round(len(chosen) * share), False)
-    originals = [documents[position] for position in chosen] * (times - 1)
-    numbers = np.repeat(np.arange(2, times + 1), len(chosen)).tolist()
 
     # The copies, and their vectors.
-    copies = [
-        _copy(original, number, change) for original, number in zip(originals, numbers, strict=True)
-    ]
+    numbers = range(2, times + 1)
+    copies = [_copy(documents[at], number, change) for number in numbers for at in chosen]
     copied = np.tile(vectors[chosen], (times - 1, 1))
     if change and copies:
         copied = embed_documents(copies, vectorstore.embedding_function, vectorstore.index.d)
@@ -313,11 +299,8 @@ def duplicate_index(
         vectorstore.embedding_function,
         **kept_settings(vectorstore),
     )
-    source_of = {
-        str(copy.id): read_document(original)["doc_id"]
-        for copy, original in zip(copies, originals, strict=True)
-    }
-    return store, source_of
+    ids = [str(copy.id) for copy in copies]
+    return store, {doc_id: doc_id.rpartition("#")[0] for doc_id in ids}
 
 
 def _refuse_odd_copies(n: int, times: int, share: float, change: Any, rng: Any) -> None:
@@ -326,15 +309,11 @@ def _refuse_odd_copies(n: int, times: int, share: float, change: Any, rng: Any) 
     if n == 0:
         raise ValueError("The vectorstore holds no document to copy: add some, or rebuild it.")
     if as_cutoff(times, "times") < 2 or not isinstance(share, Real) or not 0 < share <= 1:
-        raise ValueError(
-            "times must be at least 2 and share in 0..1 and above 0, found "
-            f"times={times}, share={share}."
-        )
+        found = f"times={times}, share={share}"
+        raise ValueError(f"times must be at least 2 and share in 0..1 and above 0, found {found}.")
     if n * times > _MOST:
-        raise ValueError(
-            f"times={times:,} of {n:,} documents are more than {_MOST:,}, too many for an index. "
-            "Take a smaller number."
-        )
+        found = f"times={times:,} of {n:,} documents are more than {_MOST:,}"
+        raise ValueError(f"{found}, too many for an index. Take a smaller number.")
 
     # What they are changed with, and drawn by.
     if change is not None and not callable(change):
@@ -376,29 +355,23 @@ def unread_tails(docs: Docs, embeddings: "Embeddings") -> pd.DataFrame:
     Raises:
         TypeError, KeyError, ValueError: as `build_vectorstore`.
     """
-    docs = as_docs(docs, ("doc_id", "content"))
-    sentences = [len(split_sentences(field_text(doc, "content"))) for doc in docs]
-    rows = [doc for doc, its in zip(docs, sentences, strict=True) if its > 1]
-    if not rows:
-        return pd.DataFrame(columns=["doc_id", "sentences", "cosine", "unread"])
+    rows, read, shorter = [], [], []
+    for doc in as_docs(docs, ("doc_id", "content")):
+        content = field_text(doc, "content").rstrip()
+        sentences = split_sentences(content)
+        if len(sentences) > 1:
+            rows.append((doc["doc_id"], len(sentences)))
+            read.append(doc)
+            shorter.append({**doc, "content": content[: -len(sentences[-1])].rstrip()})
+    table = pd.DataFrame(rows, columns=["doc_id", "sentences"])
+    if table.empty:
+        return table.reindex(columns=[*table, "cosine", "unread"])
 
     # A vector of zeros has no cosine, but it can be the same.
-    shorter = [dict(doc) | {"content": _without_last_sentence(doc["content"])} for doc in rows]
     whole, cut = (
         unit(embed_documents(to_documents(version), embeddings).astype(float))
-        for version in (rows, shorter)
+        for version in (read, shorter)
     )
     cosine = (whole * cut).sum(axis=1)
-    return pd.DataFrame(
-        {
-            "doc_id": [doc["doc_id"] for doc in rows],
-            "sentences": [its for its in sentences if its > 1],
-            "cosine": cosine,
-            "unread": (cosine >= _UNCHANGED) | (whole == cut).all(axis=1),
-        }
-    )
-
-
-def _without_last_sentence(text: str) -> str:
-    text = text.rstrip()
-    return text[: -len(split_sentences(text)[-1])].rstrip()
+    unread = (cosine >= _UNCHANGED) | (whole == cut).all(axis=1)
+    return table.assign(cosine=cosine, unread=unread)

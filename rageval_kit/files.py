@@ -57,10 +57,8 @@ def load_run(path: str | Path) -> pd.DataFrame:
     swapped = ~table["rank"].str.fullmatch(r"-?\d+")
     if swapped.any():
         line = _first(swapped)
-        raise ValueError(
-            f"{path}, line {line}: the rank {table.loc[line, 'rank']!r} is not a whole number. "
-            f"Are rank and score swapped? The order is: {' '.join(_RUN)}."
-        )
+        what = f"the rank {table.loc[line, 'rank']!r} is not a whole number. Is it the score?"
+        raise wrong_line(path, line, what, _RUN)
 
     run = table[["query_id", "doc_id"]].assign(score=_numbers(path, table, "score", _RUN))
     run.attrs = {"name": table["name"].iloc[0]}
@@ -102,9 +100,8 @@ def load_qrels(path: str | Path) -> pd.DataFrame:
     if again.any():
         line = _first(again)
         query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
-        raise ValueError(
-            f"{path}, line {line}: {query_id} -> {doc_id} has another grade above. Keep one."
-        )
+        what = f"{query_id} -> {doc_id} has another grade above. Keep one."
+        raise wrong_line(path, line, what)
     return table.reset_index(drop=True)
 
 
@@ -126,8 +123,7 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
     """
     rankings = as_rankings(results)
     lower_is_better = direction(rankings)
-    steps = [step for ranking in rankings.values() for step in score_steps(ranking)]
-    if lower_is_better is None and any(steps):
+    if lower_is_better is None and any(any(score_steps(hits)) for hits in rankings.values()):
         raise ValueError(
             "The scores rise in one place and fall in another: which are the better ones? "
             "Order all rankings alike, or leave the scores out."
@@ -155,11 +151,9 @@ def save_qrels(all_qa: AllQA, path: str | Path) -> None:
     refuse_repeated(judged)
     broken = judged.grades[judged.grades != np.floor(judged.grades)]
     if len(broken):
-        raise ValueError(
-            f"Grades in a file are whole numbers, found {broken[0]:g}. Scale them first, for "
-            "example x 10."
-        )
-    without = judged.query_ids[~np.isin(np.arange(len(judged.query_ids)), judged.rows)].tolist()
+        found = f"Grades in a file are whole numbers, found {broken[0]:g}"
+        raise ValueError(f"{found}. Scale them first, for example x 10.")
+    without = judged.query_ids.delete(judged.rows).tolist()
     if without:
         warn_user(f"not written, since nothing is judged for them: {name_some(without)}.")
 
@@ -199,14 +193,10 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
         raise _wrong_count(path, text, names, first, (~empty.loc[first]).sum())
 
     # TREC's second field, which says nothing, in the place of the doc_id.
-    no_docs, is_filler = (
-        column.isin(["0", "Q0"]).all() for column in (table["doc_id"], table.iloc[:, 1])
-    )
-    if len(table) > 1 and no_docs and not is_filler:
-        raise ValueError(
-            f"{path}: the doc_id of every line is {table['doc_id'].iloc[0]}. "
-            f"The order is: {' '.join(names)}."
-        )
+    is_filler = table.isin(["0", "Q0"]).all()
+    if len(table) > 1 and is_filler["doc_id"] and not is_filler.iloc[1]:
+        what = f"the doc_id of every line is {table['doc_id'].iloc[0]}."
+        raise wrong_line(path, table.index[0], what, names)
     return table.apply(lambda column: column.str.strip())
 
 
@@ -215,10 +205,15 @@ def _wrong_count(
 ) -> ValueError:
     n_fields = len(next(line for line in text.split("\n") if line.strip()).split())
     other = _KINDS.get(n_fields) if n_fields != len(names) else None
-    return ValueError(
-        f"{path}, line {line}: {len(names)} fields were wanted: {' '.join(names)}; found {found}."
-        + (f" It looks like {other}." if other else "")
-    )
+    looks = f" It looks like {other}." if other else ""
+    what = f"{len(names)} fields were wanted, found {found}.{looks}"
+    return wrong_line(path, line, what, names)
+
+
+def wrong_line(path: Any, line: Any, what: str, order: Sequence[str] = ()) -> ValueError:
+    """Return the error for a line of a file; ``order`` is that of its fields."""
+    wanted = f" The order is: {' '.join(order)}." if order else ""
+    return ValueError(f"{path}, line {line}: {what}{wanted}")
 
 
 def _first(broken: pd.Series) -> int:
@@ -231,10 +226,8 @@ def _numbers(path: str | Path, table: pd.DataFrame, column: str, names: Sequence
     broken = numbers.isna() if column == "score" else numbers.isna() | np.isinf(numbers)
     if broken.any():
         line = _first(broken)
-        raise ValueError(
-            f"{path}, line {line}: the {column} {table.loc[line, column]!r} is not a number. "
-            f"The order is: {' '.join(names)}."
-        )
+        what = f"the {column} {table.loc[line, column]!r} is not a number."
+        raise wrong_line(path, line, what, names)
     return numbers
 
 
@@ -255,10 +248,8 @@ def _refuse_unwritable(ids: Sequence[Any], white_space: str) -> None:
     unwritable = re.compile(rf"{white_space}|[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]|^$")
     broken = next((value for value in ids if unwritable.search(str(value))), None)
     if broken is not None:
-        raise ValueError(
-            f"{broken!r} holds white space or a character that is not seen, or is empty, which "
-            "this form of file cannot hold. Give it another name."
-        )
+        what = "holds white space or a character that is not seen, or is empty"
+        raise ValueError(f"{broken!r} {what}: not for a file of this form. Give it another name.")
 
 
 def _write(path: str | Path, lines: Sequence[str]) -> None:
@@ -286,10 +277,8 @@ def as_path(path: str | Path, name: str = "path") -> Path:
         written = b""
     longest = max(map(len, written.split(os.fsencode(os.sep))))
     if not written or b"\0" in written or longest > 255 or len(written) > 4_000:
-        raise ValueError(
-            f"{name} {shown(os.fspath(path))} is empty, too long, or holds a NUL or half a "
-            "character. Give a path."
-        )
+        what = "is empty, too long, or holds a NUL or half a character"
+        raise ValueError(f"{name} {shown(os.fspath(path))} {what}. Give a path.")
     return Path(path)
 
 
@@ -325,9 +314,8 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = "a file has that name" if folder.is_file() else error.strerror or error
-        raise type(error)(
-            f"{folder} cannot be made a folder: {reason}. Give another path."
-        ) from None
+        found = f"{folder} cannot be made a folder: {reason}"
+        raise type(error)(f"{found}. Give another path.") from None
 
 
 def not_found(path: Path) -> FileNotFoundError:
@@ -348,7 +336,9 @@ def read_text(path: str | Path) -> str:
         raise not_found(path)
     try:
         data = path.read_bytes()
-        if path.suffix == ".gz" and not data.startswith(_LFS_POINTER):
+        if data.startswith(_LFS_POINTER):
+            raise ValueError(f"{path} is a Git LFS pointer, not the data. Fetch it: git lfs pull")
+        if path.suffix == ".gz":
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -357,18 +347,12 @@ def read_text(path: str | Path) -> str:
             "Korean files from Excel are often CP949: path.read_text(encoding='cp949')."
         ) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"{path} is not a whole gzip file ({error}). Pack it again, or name it without .gz."
-        ) from None
+        found = f"{path} is not a whole gzip file ({error})"
+        raise ValueError(f"{found}. Pack it again, or name it without .gz.") from None
     except OSError as error:
-        raise type(error)(
-            f"{path} cannot be read: {error.strerror or error}. Give the path of a file."
-        ) from None
+        found = f"{path} cannot be read: {error.strerror or error}"
+        raise type(error)(f"{found}. Give the path of a file.") from None
 
-    if data.startswith(_LFS_POINTER):
-        raise ValueError(
-            f"{path} is a Git LFS pointer, not the data. Fetch the data with: git lfs pull"
-        )
     if not text.strip():
         raise ValueError(f"{path} is empty. Give a file that holds something.")
     return text
@@ -383,18 +367,18 @@ def read_jsonl(path: str | Path) -> list[tuple[int, dict[str, Any]]]:
     records = []
     # split("\n"), not splitlines(): a text may hold U+2028, which JSON leaves unescaped.
     for line, text in enumerate(read_text(path).split("\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:  # a number or a nesting may be too long, too
-            raise ValueError(
-                f"{path}, line {line}: not JSON ({getattr(error, 'msg', error)}). "
-                "One JSON object a line is wanted."
-            ) from None
-        if not isinstance(record, dict):
-            raise ValueError(
-                f"{path}, line {line}: a JSON object was wanted, found {type(record).__name__}."
-            )
-        records.append((line, record))
+        if text.strip():
+            records.append((line, _json_object(text, path, line)))
     return records
+
+
+def _json_object(text: str, path: str | Path, line: int) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:  # a number or a nesting may be too long, too
+        what = f"not JSON ({getattr(error, 'msg', error)}). One JSON object a line is wanted."
+        raise wrong_line(path, line, what) from None
+    if not isinstance(record, dict):
+        what = f"a JSON object was wanted, found {type(record).__name__}."
+        raise wrong_line(path, line, what)
+    return record
