@@ -21,7 +21,7 @@ from rageval_kit.judgements import (
     want_columns,
 )
 from rageval_kit.language import content_words, equal_text_key, normalised, occurs, script_of
-from rageval_kit.messages import as_cutoff, shown, wrong_type
+from rageval_kit.messages import as_cutoff, is_number, shown, wrong_type
 from rageval_kit.metrics import as_columns, matrix_for, per_query, values_of
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, knowledge
 from rageval_kit.relevance import Relevance, match
@@ -100,10 +100,9 @@ def diagnose(
     judged = read_judgements(all_qa)
     measured = _retrieval_values(judged, results) | _answer_values(judged, results, answers)
 
-    rows = {
-        step.look_at: _row(step, measured[step.look_at], limits[step.look_at], rng)
-        for step in _STEPS
-    }
+    rows = {}
+    for step in _STEPS:
+        rows[step.look_at] = _row(step, measured[step.look_at], limits[step.look_at], rng)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS).rename_axis("look_at")
     _blame_retrieval_first(table, measured["Recall@10"], limits["Recall@10"])
 
@@ -120,7 +119,7 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
         if name not in DEFAULT_THRESHOLDS:
             known = ", ".join(DEFAULT_THRESHOLDS)
             raise ValueError(f"No threshold is called {shown(name)}; there are: {known}.")
-        if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+        if not is_number(value) or value != value:
             raise ValueError(f"The threshold of {name} must be a number, found {shown(value)}.")
     return {**DEFAULT_THRESHOLDS, **given}
 
@@ -347,9 +346,7 @@ def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
     if not isinstance(failed, pd.DataFrame):
         raise wrong_type("failed", "the table that failures(...) returns", failed)
     if "share_of_all" not in failed.attrs:
-        raise ValueError(
-            "This table has no attrs of the kit: pass what failures returned, unchanged."
-        )
+        raise ValueError("This table has no attrs of the kit: pass what failures returned, whole.")
 
     refuse_odd_columns(failed, "failed")
     rows = {}
@@ -409,12 +406,9 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
     judged, rankings = read_judgements(all_qa), as_rankings(results)
     answerable = judged.n_relevant > 0
     if answerable.all() or not answerable.any():
-        raise ValueError(
-            "Both kinds are needed: queries with relevant documents, and queries without."
-        )
-    best = np.array([
-        _best_score(rankings.get(query_id, []), query_id) for query_id in judged.query_ids
-    ])  # fmt: skip
+        both = "queries with relevant documents, and queries without"
+        raise ValueError(f"Both kinds are needed: {both}.")
+    best = np.array([_best_score(rankings, query_id) for query_id in judged.query_ids])
     lower = direction(rankings)
     if lower is None:
         raise ValueError(
@@ -425,21 +419,20 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
     # Each best score is a limit: which share of either kind lies on its near side?
     distances = best if lower else -best
     limits = np.unique(distances)
-    answered = [
-        np.searchsorted(np.sort(distances[kind]), limits, side="right") / kind.sum()
-        for kind in (answerable, ~answerable)
-    ]
+    kinds = np.sort(distances[answerable]), np.sort(distances[~answerable])
+    right, in_vain = (np.searchsorted(kind, limits, side="right") / len(kind) for kind in kinds)
     curve = pd.DataFrame({
         "threshold": [np.nan, *(limits if lower else -limits)],
-        "unanswerable_answered": [0.0, *answered[1]],
-        "answerable_refused": [1.0, *(1 - answered[0])],
+        "unanswerable_answered": [0.0, *in_vain],
+        "answerable_refused": [1.0, *(1 - right)],
     })  # fmt: skip
     n_answerable = int(answerable.sum())
     curve.attrs = {"lower_is_better": lower, "answerable": n_answerable, "n": len(answerable)}
     return curve
 
 
-def _best_score(hits: Sequence[Hit], query_id: Any) -> float:
+def _best_score(rankings: Mapping[Any, list[Hit]], query_id: Any) -> float:
+    hits = rankings.get(query_id, [])
     if not hits or hits[0].get("score") is None:
         raise ValueError(
             f"{query_id} has no hit with a score: a threshold needs the score of every query's "
@@ -472,7 +465,7 @@ def threshold_for(curve: pd.DataFrame, unanswerable_answered: float) -> pd.Serie
     want_columns(curve, columns, "curve", "curve must be what abstention_curve(...) returns")
     for column in columns:
         numbers(curve.dropna(subset=[column]), column, "curve")
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+    if not is_number(share) or not 0 <= share <= 1:
         raise ValueError(f"unanswerable_answered is a share between 0 and 1, found {shown(share)}.")
 
     allowed = curve[curve["unanswerable_answered"] <= share]

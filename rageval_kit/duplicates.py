@@ -368,10 +368,8 @@ def unread_tails(docs: Docs, embeddings: "Embeddings") -> pd.DataFrame:
         return table.reindex(columns=[*table, "cosine", "unread"])
 
     # A vector of zeros has no cosine, but it can be the same.
-    whole, cut = (
-        unit(embed_documents(to_documents(version), embeddings).astype(float))
-        for version in (read, shorter)
-    )
+    whole, cut = (embed_documents(to_documents(its), embeddings) for its in (read, shorter))
+    whole, cut = unit(whole.astype(float)), unit(cut.astype(float))
     cosine = (whole * cut).sum(axis=1)
     unread = (cosine >= _UNCHANGED) | (whole == cut).all(axis=1)
     return table.assign(cosine=cosine, unread=unread)

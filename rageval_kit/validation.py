@@ -53,15 +53,22 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
         raise wrong_type("all_qa", "a list of queries", queries)
 
     findings = [*_empty(documents, "document"), *_empty(queries, "query")]
-    asked = ["question"]
-    if isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa and "relevant_doc_ids" not in all_qa:
-        queries, problems = _of_table(all_qa)
-        findings += problems
-        asked = []
+    of_query = ["query_id", "question", "relevant_doc_ids"]
 
+    # A table with a row a judgement has no questions, and can be read as a whole or not.
+    if isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa and "relevant_doc_ids" not in all_qa:
+        of_query.remove("question")
+        try:
+            queries = as_queries(all_qa)
+        except (KeyError, TypeError, ValueError) as error:
+            queries, what = [], str(error.args[0]).rstrip(".")
+            where, cure = "table of judgements", "Then validate again"
+            findings.append(Finding("error", "table", where, what, cure))
+
+    # One look at each thing that can be wrong.
     findings += [
         *_missing(documents, "document", ["doc_id", "title", "content"]),
-        *_missing(queries, "query", ["query_id", *asked, "relevant_doc_ids"]),
+        *_missing(queries, "query", of_query),
         *_ids(documents, "document", "doc_id"),
         *_ids(queries, "query", "query_id"),
         *_contents(documents, "document", "doc_id", ["title", "content"]),
@@ -77,24 +84,6 @@ def _empty(records: Sequence[Record], name: str) -> Iterator[Finding]:
     if not records:
         what, cure = f"there is no {name}", f"Load at least one {name}"
         yield Finding("error", "empty", f"all {plural(name)}", what, cure)
-
-
-def _of_table(qrels: pd.DataFrame) -> tuple[list[Record], list[Finding]]:
-    """Return the queries of a table with a row a judgement, which can be read as a whole or not."""
-    try:
-        queries = as_queries(qrels)
-    except (KeyError, TypeError, ValueError) as error:
-        what, cure = str(error.args[0]).rstrip("."), "Then validate again"
-        return [], [Finding("error", "table", "table of judgements", what, cure)]
-
-    again = qrels[qrels.duplicated(["query_id", "doc_id"])].drop_duplicates(["query_id", "doc_id"])
-    what = "this document is judged twice for this query"
-    return queries, [
-        Finding(
-            "error", "repeated judgement", f"{query_id} -> {doc_id}", what, "Keep one judgement"
-        )
-        for query_id, doc_id in zip(again["query_id"], again["doc_id"], strict=True)
-    ]
 
 
 # ---------------------------------------------------------------- fields and ids
@@ -121,10 +110,8 @@ def _contents(
 ) -> Iterator[Finding]:
     """Find fields that hold no text, or a broken one; a title may be empty."""
     for place, record in enumerate(records, 1):
-        for field in fields:
-            value = record.get(field)
-            if field not in record:
-                continue
+        for field in filter(record.__contains__, fields):
+            value = record[field]
             if not isinstance(value, str) or not (value.strip() or field == "title"):
                 what = f"{field} must be a text that is not empty, found {shown(value)}"
                 cure = f"Give it a {field}, or take the {name} out"
@@ -164,9 +151,8 @@ def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Findin
             continue
         value = record[id_field]
         if not isinstance(value, str) or not value.strip():
-            found = f"{type(value).__name__} {shown(value)}"
-            what = f"{id_field} must be a text that is not empty, found {found}"
-            yield Finding("error", "id type", f"{name} {position}", what, _as_text(value))
+            wanted = f"{id_field} must be a text that is not empty"
+            yield _no_text(value, f"{name} {position}", wanted)
         if isinstance(value, (str, Real)) and value == value:  # NaN is unequal to itself
             positions[type(value), value].append(position)
 
@@ -190,9 +176,11 @@ def _named(an_id: Any) -> str:
     return an_id if isinstance(an_id, str) else shown(an_id)
 
 
-def _as_text(value: Any) -> str:
+def _no_text(value: Any, where: str, wanted: str) -> Finding:
+    found = f"{wanted}, found {type(value).__name__} {shown(value)}"
     is_number = isinstance(value, Real) and value == value
-    return f'Make it a text: "{_canonical(value)}"' if is_number else "Give it an id"
+    cure = f'Make it a text: "{_canonical(value)}"' if is_number else "Give it an id"
+    return Finding("error", "id type", where, found, cure)
 
 
 def _canonical(value: Any) -> str:
@@ -266,9 +254,7 @@ class _Corpus:
             cure = "Write the id as text and in the same way on both sides"
             return Finding("error", "confusable ids", where, f"{shown(doc_id)} {differ}", cure)
         if not isinstance(doc_id, str):
-            found = f"{type(doc_id).__name__} {shown(doc_id)}"
-            what = f"a relevant_doc_id must be a text, found {found}"
-            return Finding("error", "id type", where, what, _as_text(doc_id))
+            return _no_text(doc_id, where, "a relevant_doc_id must be a text")
 
         self._comparisons += len(self.texts)
         look = self._comparisons <= _MOST_COMPARISONS
