@@ -56,6 +56,11 @@ def _any_of(patterns: str) -> str:
     return f"(?:{'|'.join(sorted(patterns.split(), key=len, reverse=True))})"
 
 
+def _one_of(*patterns: str) -> re.Pattern[str]:
+    """Return one pattern for several that stand on lines of their own."""
+    return re.compile("|".join(patterns))
+
+
 # ---------------------------------------------------------------- Korean
 
 # Nouns alone take the first kind, so that one syllable may remain: 앱에서. The others leave two:
@@ -73,10 +78,6 @@ _AFTER_ANY_WORD = """
 """
 # 이 or 가, 은 or 는: the syllable before decides. 평가 has lost no 가, for 평 ends in a consonant.
 _OPEN = "".join(chr(code) for code in range(ord("가"), ord("힣"), 28))  # 가 개 갸 ...: none have
-_KOREAN_PARTICLES = re.compile(
-    rf"((?<=.){_any_of(_AFTER_A_NOUN)}|(?<=..){_any_of(_AFTER_ANY_WORD)}|"
-    rf"(?<=.[{_OPEN}])(가|와|나|라|란|여야|(?<!으)며)|(?<=.[^{_OPEN}])(은|을|이|과))+$"
-)
 _KOREAN_STOP_WORDS = """
     그리고 그러나 그래서 하지만 또한 또는 및 이것 그것 저것 이는 여기 거기 이런 그런 저런 그렇다
     그에 이를 다만 함께 모두 같은 같이 대한 대해 대하여 위해 위한 위하여 때문 경우 통해 통하여
@@ -84,11 +85,6 @@ _KOREAN_STOP_WORDS = """
     먼저 그냥 그대로 수도 것은 것이 것을 것도 아닙니다 아니다 아니라 아닌 아니며
     못한 못한다 못하다 것 수 등 전 후 안 밖 앞 뒤 위 밑 옆 중 때 곳 번 데 점 외 날 말 끝 이 그 저
 """
-# The forms of there is (있다), there is not (없다) and not (않다) say nothing by themselves; 없애다
-# and 없어지다 do. Nor does a noun that stands for the clause before it: 공간을 정리하는 작업입니다.
-_KOREAN_STOP_FORMS = re.compile(
-    rf"(있|않|없(?!애|앤|앨|어지|어진|어졌)).*|(작업|명령|방법|과정|예정){_any_of(_COPULA)}"
-)
 
 # A refusal is the predicate at the end of a sentence: "알 수 없으므로" gives a reason, and is none.
 _END = r"[가-힣]{1,4}\W*$"
@@ -97,8 +93,22 @@ _NONE = f"없{_END}"
 _TEXTS = "(편람|문서|자료|본문|문맥|맥락|지문|텍스트|출처|매뉴얼|안내서|안내문)"
 _SAID = "(정보|내용|설명|언급|답변?|규정)"
 _ABOUT = "(해당|관련|관한|대한)"
-_KOREAN_REFUSAL = re.compile(
-    "|".join([
+_KOREAN = Language(
+    script="Hangul",
+    letters=re.compile("[가-힣]+"),
+    least=2,
+    stop_words=frozenset((_KOREAN_STOP_WORDS + _AFTER_A_NOUN + _AFTER_ANY_WORD).split()),
+    # The forms of there is (있다), there is not (없다) and not (않다) say nothing by themselves;
+    # 없애다 and 없어지다 do. Nor does a noun that stands for the clause before it: 공간을 정리하는
+    # 작업입니다.
+    stop_forms=_one_of(
+        "(있|않|없(?!애|앤|앨|어지|어진|어졌)).*", f"(작업|명령|방법|과정|예정){_any_of(_COPULA)}"
+    ),
+    particles=re.compile(
+        rf"((?<=.){_any_of(_AFTER_A_NOUN)}|(?<=..){_any_of(_AFTER_ANY_WORD)}|"
+        rf"(?<=.[{_OPEN}])(가|와|나|라|란|여야|(?<!으)며)|(?<=.[^{_OPEN}])(은|을|이|과))+$"
+    ),
+    refusal=_one_of(
         # the documents do not say: 문서에 나와 있지 않습니다
         f"(나와|적혀|쓰여|실려|(명시|기재|언급|안내|수록|제시)(되어|돼)) ?있{_NOT}",
         f"(명시|기재|언급|안내)되{_NOT}|^[^가-힣]*확인되{_NOT}",
@@ -115,8 +125,8 @@ _KOREAN_REFUSAL = re.compile(
         f"({_TEXTS}|{_SAID}).*(찾|확인하|판단하)기[가는]? 어렵{_END}",
         f"(답변|대답)(이|은|하기|드리기)?[가는]? ?(어렵|불가){_END}",
         rf"모르겠{_END}|모릅니다\W*$",
-    ])
-)  # fmt: skip
+    ),
+)
 
 # ---------------------------------------------------------------- English
 
@@ -131,17 +141,6 @@ _ENGLISH_STOP_WORDS = """
     were what whatever when where whether which while who whom why will with within without
     would yes yet you your
 """
-# Three letters stay. (A stemmer such as Snowball's would join applicant with application, too.)
-_ENGLISH_ENDINGS = re.compile(
-    r"""(?<=\w\w([bdgmnprt]))\1(ed|ing)$             # stopped: stop
-      | (?<=\w\w\w)(ingly|edly|ing|ied|ies|ed|es|ly  # queries: quer
-        | (?<![ius])s                                # fees: fee; but campus, less
-        | (?<![aeiou])y                              # query: quer
-        | (?<=\w{4})e                                # remove: remov, as removed
-      )$""",
-    re.VERBOSE,
-)
-
 _SOURCES = (
     "((document|handbook|manual|guide|source|context|text|passage|excerpt|article)s?"
     "|(given|provided) information)"
@@ -150,8 +149,25 @@ _DO_NOT = r"(do|does|did)( not|n['’]t)( \w+ly)?"
 _IS_NOT = r"(is|are|was|were)( not|n['’]t)( \w+ly)?"
 _SAID_BY = "(mentioned|stated|specified|provided|given|covered|included|found|listed|answered)"
 _NO_PART = "(silent on|no (mention|reference|indication|information|details?)|says? nothing)"
-_ENGLISH_REFUSAL = re.compile(
-    "|".join([
+_ENGLISH = Language(
+    script="Latin",
+    letters=re.compile("[a-z0-9_]+"),
+    least=3,
+    stop_words=frozenset(_ENGLISH_STOP_WORDS.split()),
+    stop_share=0.1,
+    # Three letters stay. (A stemmer such as Snowball's would join applicant with application, too.)
+    endings=re.compile(
+        r"""(?<=\w\w([bdgmnprt]))\1(ed|ing)$             # stopped: stop
+          | (?<=\w\w\w)(ingly|edly|ing|ied|ies|ed|es|ly  # queries: quer
+            | (?<![ius])s                                # fees: fee; but campus, less
+            | (?<![aeiou])y                              # query: quer
+            | (?<=\w{4})e                                # remove: remov, as removed
+          )$""",
+        re.VERBOSE,
+    ),
+    articles=frozenset({"a", "an", "the"}),
+    abbreviations=frozenset("Dr. Mr. Mrs. Ms. Prof. St. e.g. i.e. cf. vs. U.S. U.K.".split()),
+    refusal=_one_of(
         # the documents do not say
         rf"\b({_SOURCES}\b.*|it|they) {_DO_NOT} (say|mention|specify|tell|answer|address)\b",
         rf"\b{_SOURCES}( \w+)? {_DO_NOT} (contain|include|cover|provide|state|give|discuss)\b",
@@ -171,33 +187,12 @@ _ENGLISH_REFUSAL = re.compile(
         r"(find|tell|say|determine|answer (this|that|it|the|your))\b",
         r"\bcan(not| not|['’]t) be (answered|(determined|inferred) from)\b",
         r"\b((i|we) (do not|don['’]t) know(?! is)|(i am|i['’]m) not sure)\b",
-    ])
-)  # fmt: skip
+    ),
+)
 
 # ---------------------------------------------------------------- which language
 
-LANGUAGES = {
-    "ko": Language(
-        script="Hangul",
-        letters=re.compile("[가-힣]+"),
-        least=2,
-        stop_words=frozenset((_KOREAN_STOP_WORDS + _AFTER_A_NOUN + _AFTER_ANY_WORD).split()),
-        stop_forms=_KOREAN_STOP_FORMS,
-        particles=_KOREAN_PARTICLES,
-        refusal=_KOREAN_REFUSAL,
-    ),
-    "en": Language(
-        script="Latin",
-        letters=re.compile("[a-z0-9_]+"),
-        least=3,
-        stop_words=frozenset(_ENGLISH_STOP_WORDS.split()),
-        stop_share=0.1,
-        endings=_ENGLISH_ENDINGS,
-        articles=frozenset("a an the".split()),
-        abbreviations=frozenset("Dr. Mr. Mrs. Ms. Prof. St. e.g. i.e. cf. vs. U.S. U.K.".split()),
-        refusal=_ENGLISH_REFUSAL,
-    ),
-}
+LANGUAGES = {"ko": _KOREAN, "en": _ENGLISH}
 
 
 def script_of(text: str) -> str:
