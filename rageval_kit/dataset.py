@@ -49,26 +49,23 @@ def load_dataset(folder: str | Path, split: str | None = None) -> Dataset:
     if split is not None and not isinstance(split, str):
         raise wrong_type("split", 'a text such as "test"', split)
     _refuse_no_dataset(folder)
-    corpus = read_jsonl(folder / "corpus.jsonl")
-    queries = read_jsonl(folder / "queries.jsonl")
+    is_beir = (folder / "qrels").is_dir()
+    corpus = _read(folder / "corpus.jsonl", is_beir)
+    queries = _read(folder / "queries.jsonl", is_beir)
 
     # The kit's own form: the lines as they are.
-    qrels_folder = folder / "qrels"
-    if not qrels_folder.is_dir():
+    if not is_beir:
         if split is not None:
             asked = f"split={shown(split)} was asked for, but {folder} has no folder qrels"
             raise ValueError(f"{asked}. Leave split out.")
-        return Dataset([record for _, record in corpus], [record for _, record in queries])
+        return Dataset(corpus, queries)
 
     # BEIR's: other names, and the judgements in a file of their own.
-    path = _qrels_path(qrels_folder, split)
-    _want_beir_fields(folder / "corpus.jsonl", corpus)
-    _want_beir_fields(folder / "queries.jsonl", queries)
     docs = []
-    for _, record in corpus:
+    for record in corpus:
         title = record.get("title", "")
         docs.append({"doc_id": record["_id"], "title": title, "content": record["text"]})
-    return Dataset(docs, _judged_queries([record for _, record in queries], path))
+    return Dataset(docs, _judged_queries(queries, _qrels_path(folder / "qrels", split)))
 
 
 def _refuse_no_dataset(folder: Path) -> None:
@@ -84,8 +81,10 @@ def _refuse_no_dataset(folder: Path) -> None:
         raise FileNotFoundError(f"{folder / 'corpus.jsonl'} not found. {hint}")
 
 
-def _want_beir_fields(path: Path, lines: list[tuple[int, Record]]) -> None:
-    for line, record in lines:
+def _read(path: Path, is_beir: bool) -> list[Record]:
+    """Return the objects of a file; those of BEIR's form have an _id and a text."""
+    lines = read_jsonl(path)
+    for line, record in lines if is_beir else []:
         missing = {"_id", "text"} - record.keys()
         if missing:
             what = f"no field {', '.join(sorted(missing))} (found {', '.join(record)})."
@@ -94,6 +93,7 @@ def _want_beir_fields(path: Path, lines: list[tuple[int, Record]]) -> None:
         found = record["_id"]
         if not isinstance(found, str):
             raise wrong_line(path, line, f'_id must be a text, found {found!r}. Write "{found}".')
+    return [record for _, record in lines]
 
 
 def _qrels_path(folder: Path, split: str | None) -> Path:

@@ -1,6 +1,6 @@
 """Where a pipeline loses: the steps in order, each query's outcome, and what failures share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -298,7 +298,11 @@ def _asked(matrix: Relevance, rankings: Mapping[Any, list[Hit]], k: int) -> list
 def _corpus_traits(asked: Sequence[_Asked], docs: Docs) -> dict[str, list[bool]]:
     corpus = {doc["doc_id"]: text_of(doc) for doc in as_docs(docs, ("doc_id", "content"))}
     words = [content_words(query.question) for query in asked]
-    known = _known(set().union(*words), corpus.values())
+
+    # Which of the words occur in the corpus? A word that it repeats is read once.
+    vocabulary = " ".join(dict.fromkeys(normalised("\n".join(corpus.values())).split()))
+    asked_for = set().union(*words)
+    known = {word for word in asked_for if word in vocabulary and occurs(word, vocabulary)}
 
     unknown_words, other_language = [], []
     for query, its_words in zip(asked, words, strict=True):
@@ -308,12 +312,6 @@ def _corpus_traits(asked: Sequence[_Asked], docs: Docs) -> dict[str, list[bool]]
         theirs = {script_of(corpus[doc_id]) for doc_id in query.relevant if doc_id in corpus}
         other_language.append(bool(ours and theirs) and ours not in theirs)
     return {"unknown words": unknown_words, "other language": other_language}
-
-
-def _known(words: Iterable[str], texts: Iterable[str]) -> set[str]:
-    """Return which of the words occur in the texts; a word that the texts repeat is read once."""
-    vocabulary = " ".join(dict.fromkeys(normalised("\n".join(texts)).split()))
-    return {word for word in words if word in vocabulary and occurs(word, vocabulary)}
 
 
 def _came_instead(query: _Asked) -> str:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -102,13 +102,18 @@ def _first_alike(
     texts: Sequence[str], whole: Sequence[str], vectors: np.ndarray, threshold: float
 ) -> np.ndarray:
     """Return for every document the first of its group: equal content, or vectors that are near."""
+    import faiss
+
     everyone, distinct = np.arange(len(texts)), _first_of_each(whole)
     first = _join(_join(everyone, everyone, _first_of_each(texts)), everyone, distinct)
 
     # Block by block; of documents whose whole text is equal only the first is compared.
     compared = np.unique(distinct)
-    for one, other in _near_pairs(vectors[compared], threshold):
-        first = _join(first, compared[one], compared[other])
+    index = flat_index(vectors[compared], faiss.METRIC_INNER_PRODUCT)
+    for start in range(0, len(compared), _BLOCK):
+        block = compared[start : start + _BLOCK]
+        limits, _, found = index.range_search(vectors[block], threshold)
+        first = _join(first, np.repeat(block, np.diff(limits.astype(int))), compared[found])
     return first
 
 
@@ -132,16 +137,6 @@ def _first_of_each(keys: Sequence[str]) -> np.ndarray:
     """Return for each key the position of the first that is equal; an empty one is its own."""
     first: dict[str, int] = {}
     return np.array([first.setdefault(key, at) if key else at for at, key in enumerate(keys)], int)
-
-
-def _near_pairs(vectors: np.ndarray, threshold: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Give the pairs of rows with a cosine above the threshold, block by block."""
-    import faiss
-
-    index = flat_index(vectors, faiss.METRIC_INNER_PRODUCT)
-    for start in range(0, len(vectors), _BLOCK):
-        limits, _, found = index.range_search(vectors[start : start + _BLOCK], threshold)
-        yield start + np.repeat(np.arange(len(limits) - 1), np.diff(limits).astype(int)), found
 
 
 def _join(first: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:

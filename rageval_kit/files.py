@@ -193,8 +193,8 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
         raise _wrong_count(path, text, names, first, (~empty.loc[first]).sum())
 
     # TREC's second field, which says nothing, in the place of the doc_id.
-    is_filler = table.isin(["0", "Q0"]).all()
-    if len(table) > 1 and is_filler["doc_id"] and not is_filler.iloc[1]:
+    second, docs = table[[names[1], "doc_id"]].isin(["0", "Q0"]).all()
+    if len(table) > 1 and docs and not second:
         what = f"the doc_id of every line is {table['doc_id'].iloc[0]}."
         raise wrong_line(path, table.index[0], what, names)
     return table.apply(lambda column: column.str.strip())

@@ -86,11 +86,8 @@ def plot_lines(
 def _as_lines(table: Any) -> pd.DataFrame:
     """Return a table with a column a line: `evaluate`'s is turned."""
     if not isinstance(table, pd.DataFrame):
-        cure = " Write series.to_frame()." if isinstance(table, pd.Series) else ""
-        raise TypeError(
-            "plot_lines draws a table, such as evaluate(all_qa, results, ks=range(1, 11)); "
-            f"found {describe(table)}.{cure}"
-        )
+        wanted = "a table, such as evaluate(all_qa, results, ks=range(1, 11)) or series.to_frame()"
+        raise _not_drawn("plot_lines", wanted, table)
 
     # The numbers to draw over stand in the index, or, as in evaluate's table, in the columns.
     turned = table if _are_numbers(table.index) else table.T
@@ -171,10 +168,8 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
         TypeError: matrix is something else, such as its ``to_frame()``.
     """
     if not isinstance(matrix, Relevance):
-        raise TypeError(
-            "plot_relevance_matrix draws relevance_matrix(all_qa, results, k=5) itself, without "
-            f".to_frame(); found {describe(matrix)}."
-        )
+        wanted = "relevance_matrix(all_qa, results, k=5) itself, without .to_frame()"
+        raise _not_drawn("plot_relevance_matrix", wanted, matrix)
     from matplotlib.patches import Rectangle
 
     n, k = matrix.gains.shape
@@ -244,17 +239,15 @@ def plot_hits(
 
 
 def _scored_hits(hits: Any) -> Sequence[Hit]:
-    wanted = 'plot_hits draws the hits of one query, such as results["q01"]'
+    wanted = 'the hits of one query, such as results["q01"]'
     if not isinstance(hits, (list, tuple)):
-        raise TypeError(f"{wanted}; found {describe(hits)}.")
+        raise _not_drawn("plot_hits", wanted, hits)
     checked = as_rankings({"hits": list(hits)})["hits"]
     scores = [nan if hit.get("score") is None else hit["score"] for hit in checked]
     without = [h["doc_id"] for h, s in zip(checked, scores, strict=True) if not isfinite(s)]
     if without or not checked:
-        raise ValueError(
-            f"{wanted}, with a score each; found {count(len(checked), 'hit')}, without a score: "
-            f"{name_some(without) or 'none'}."
-        )
+        found = f"{count(len(checked), 'hit')}, without a score: {name_some(without) or 'none'}"
+        raise ValueError(f"plot_hits draws {wanted}, with a score each; found {found}.")
     return checked
 
 
@@ -315,10 +308,8 @@ def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     metrics = list(dict.fromkeys(table.index.get_level_values(0)))
     if metric not in metrics:
         meant = [name for name in metrics if name.partition("@")[0] == metric] or metrics
-        raise ValueError(
-            f"The table has no metric {metric!r}. Write {' or '.join(map(repr, meant))}, "
-            "as it stands in the table's index."
-        )
+        cure = f"Write {' or '.join(map(repr, meant))}"
+        raise ValueError(f"The table has no metric {metric!r}. {cure}, as it stands in its index.")
     return table.loc[[metric]].droplevel(0)
 
 
@@ -374,10 +365,8 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
     maker = "abstention_curve(all_qa, results)"
     _refuse_other_table("plot_abstention", maker, curve, ("threshold", *shares))
     if "lower_is_better" not in curve.attrs:
-        raise ValueError(
-            'The table has lost .attrs["lower_is_better"], so on which side to refuse is not '
-            f"known. Draw {maker} itself."
-        )
+        lost = '.attrs["lower_is_better"], which says on which side to refuse'
+        raise ValueError(f"The table has lost {lost}. Draw {maker} itself.")
     ax = _axes(ax, (9, 5))
     lower = curve.attrs["lower_is_better"]
     known = curve.dropna().sort_values("threshold")
@@ -398,7 +387,7 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
 def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str]) -> None:
     """Refuse what is not the table that the plot draws."""
     if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"{plot} draws the table of {maker}; found {describe(table)}.")
+        raise _not_drawn(plot, f"the table of {maker}", table)
     names = [column for column in table.columns if isinstance(column, str)]
     missing = [column for column in columns if names.count(column) != 1]
     empty = not missing and table[list(columns)].isna().all().any()
@@ -411,6 +400,10 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
 
 
 # ---------------------------------------------------------------- what all share
+
+
+def _not_drawn(plot: str, wanted: str, found: Any) -> TypeError:
+    return TypeError(f"{plot} draws {wanted}; found {describe(found)}.")
 
 
 def _axes(ax: Any, size: _Pair) -> "Axes":
