@@ -100,10 +100,9 @@ def diagnose(
     judged = read_judgements(all_qa)
     measured = _retrieval_values(judged, results) | _answer_values(judged, results, answers)
 
-    rows = {}
-    for step in _STEPS:
-        rows[step.look_at] = _row(step, measured[step.look_at], limits[step.look_at], rng)
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=_COLUMNS).rename_axis("look_at")
+    names = [step.look_at for step in _STEPS]
+    rows = [_row(step, measured[step.look_at], limits[step.look_at], rng) for step in _STEPS]
+    table = pd.DataFrame(rows, columns=_COLUMNS, index=names).rename_axis("look_at")
     _blame_retrieval_first(table, measured["Recall@10"], limits["Recall@10"])
 
     problems = table.index[table["verdict"] == "problem"]
@@ -251,6 +250,7 @@ def failures(
     k = as_cutoff(k)
     matrix = match(read_judgements(all_qa), results, k, [k], {})
     asked = _asked(matrix, as_rankings(results), k)
+    asked.sort(key=lambda query: query.rank or np.inf, reverse=True)  # the worst first
 
     # Each trait of every evaluated query, so that failures can be compared with all.
     lengths = [len(query.question.split()) for query in asked]
@@ -264,14 +264,11 @@ def failures(
         **{f"kind: {kind}": [query.kind == kind for query in asked] for kind in kinds},
     })  # fmt: skip
 
-    # The table: those that failed (rank 0) or came late, the worst first.
-    rows = [(query.question, query.rank or np.nan, _came_instead(query)) for query in asked]
-    columns = ["question", "first_relevant_rank", "came_instead"]
+    # The table: those that failed (rank 0) or came late.
+    rows = [(q.query_id, q.question, q.rank or np.nan, _came_instead(q)) for q in asked]
+    columns = ["query_id", "question", "first_relevant_rank", "came_instead"]
     table = pd.DataFrame(rows, columns=columns).astype({"first_relevant_rank": float}).join(traits)
-    table.index = pd.Index([query.query_id for query in asked], name="query_id")
-    table = table[table["first_relevant_rank"] != 1].sort_values(
-        "first_relevant_rank", ascending=False, na_position="first", kind="stable"
-    )
+    table = table[table["first_relevant_rank"] != 1].set_index("query_id")
     shares = traits.mean().to_dict() if asked else {}
     table.attrs = {"k": k, "evaluated": len(asked), "share_of_all": shares}
     return table
