@@ -136,10 +136,8 @@ def _make_folder(folder: Path) -> None:
             pass
     except OSError as error:
         reason = "a file has that name" if folder.is_file() else error.strerror or error
-        raise ValueError(
-            f"--out {folder}: this folder cannot be made or written to ({reason}). "
-            "Name another one, such as --out results."
-        ) from None
+        found = f"--out {folder}: this folder cannot be made or written to ({reason})"
+        raise ValueError(f"{found}. Name another one, such as --out results.") from None
 
 
 def _want_dataset(folder: Path) -> None:

@@ -184,10 +184,8 @@ def as_text(reply: Any) -> str:
     """Return the text of a model's reply: a message, or a text already."""
     text = reply if isinstance(reply, str) else getattr(reply, "text", None)
     if text is None:
-        raise TypeError(
-            f"The model replied with {type(reply).__name__}; a text or a message was wanted. "
-            "End the chain with a model or with StrOutputParser()."
-        )
+        found = f"The model replied with {type(reply).__name__}; a text or a message was wanted"
+        raise TypeError(f"{found}. End the chain with a model or with StrOutputParser().")
     return str(text)
 
 

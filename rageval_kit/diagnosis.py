@@ -124,27 +124,25 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
 
 
 def _retrieval_values(judged: Judgements, results: ResultsLike) -> dict[str, _Values]:
-    columns = as_columns(["Recall@10", "Recall@20", "RR@10", "HitRate@10"], 20)
+    columns = as_columns(["Recall@20", "Recall@10", "RR@10", "HitRate@10"], 20)
     matrix = matrix_for(columns, judged, results, {})
-    values = values_of(columns, matrix)[matrix.n_relevant > 0]
-    recall_10, recall_20, rr_10, hit_10 = values.T
+    recall_20, recall_10, rr_10, hit_10 = values_of(columns, matrix)[matrix.n_relevant > 0].T
+    measured: dict[str, _Values] = {
+        "Recall@20": recall_20,
+        "Recall@20 - Recall@10": recall_20 - recall_10,
+        "MRR@10": rr_10,
+        "HitRate@10": hit_10,
+        "Recall@10": recall_10,
+    }
 
     # What lies below the depth of the results is not known.
-    deepest_hit = int(matrix.found.ranks.max(initial=-1)) + 1
-    depth = max(knowledge(results).get("k", 0), deepest_hit)
-
-    def known(values: np.ndarray, rank: int) -> _Values:
-        if depth < rank:
-            return f"the results have depth {depth}: search with k=20"
-        return values if len(values) else "no query has a value"
-
-    return {
-        "Recall@20": known(recall_20, 20),
-        "Recall@20 - Recall@10": known(recall_20 - recall_10, 20),
-        "MRR@10": known(rr_10, 10),
-        "HitRate@10": known(hit_10, 10),
-        "Recall@10": known(recall_10, 10),
-    }
+    depth = max(knowledge(results).get("k", 0), int(matrix.found.ranks.max(initial=-1)) + 1)
+    for name in measured:
+        if depth < (20 if name.startswith("Recall@20") else 10):
+            measured[name] = f"the results have depth {depth}: search with k=20"
+        elif not len(recall_10):
+            measured[name] = "no query has a value"
+    return measured
 
 
 def _answer_values(
@@ -152,15 +150,12 @@ def _answer_values(
 ) -> dict[str, _Values]:
     if answers is None:
         return dict.fromkeys(("accuracy", "faithfulness"), "no answers were given")
-    screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna()
-    accuracy: _Values = "all_qa has no ground_truth"
-    if any(map(has_truth, judged.queries)):
-        f1 = answer_accuracy(answers, judged.queries)["f1"]
-        accuracy = f1.to_numpy() if len(f1) else "there is no answer"
-    return {
-        "accuracy": accuracy,
-        "faithfulness": screened.to_numpy() if len(screened) else "no answer has content words",
-    }
+    screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna().to_numpy()
+    faithful = screened if len(screened) else "no answer has content words"
+    if not any(map(has_truth, judged.queries)):
+        return {"accuracy": "all_qa has no ground_truth", "faithfulness": faithful}
+    f1 = answer_accuracy(answers, judged.queries)["f1"].to_numpy()
+    return {"accuracy": f1 if len(f1) else "there is no answer", "faithfulness": faithful}
 
 
 def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -> tuple[Any, ...]:
@@ -360,10 +355,9 @@ def _marks(failed: pd.DataFrame, trait: str) -> list[bool]:
     marks = failed[trait].tolist() if trait in failed else [False] * len(failed)
     odd = [mark for mark in marks if not isinstance(mark, (bool, Real)) or mark not in (0, 1)]
     if odd:
-        raise TypeError(
-            f"failed: {trait} must be True or False, found {shown(odd[0])}. A table that was read "
-            'from a file holds texts: table["' + trait + '"] == "True" turns them back.'
-        )
+        found = f"failed: {trait} must be True or False, found {shown(odd[0])}"
+        cure = f'table["{trait}"] == "True" turns the texts of a file back'
+        raise TypeError(f"{found}: {cure}.")
     return [bool(mark) for mark in marks]
 
 
@@ -406,10 +400,8 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
     best = np.array([_best_score(rankings, query_id) for query_id in judged.query_ids])
     lower = direction(rankings)
     if lower is None:
-        raise ValueError(
-            "The scores do not tell whether lower is better: give results of search_all, or two "
-            "hits a query and more."
-        )
+        cure = "give results of search_all, or two hits a query and more"
+        raise ValueError(f"The scores do not tell whether lower is better: {cure}.")
 
     # Each best score is a limit: which share of either kind lies on its near side?
     distances = best if lower else -best
@@ -429,10 +421,8 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
 def _best_score(rankings: Mapping[Any, list[Hit]], query_id: Any) -> float:
     hits = rankings.get(query_id, [])
     if not hits or hits[0].get("score") is None:
-        raise ValueError(
-            f"{query_id} has no hit with a score: a threshold needs the score of every query's "
-            "first hit. Search with search_all(...)."
-        )
+        needed = "a threshold needs the score of every query's first hit"
+        raise ValueError(f"{query_id} has no hit with a score: {needed}. Search with search_all().")
     return float(hits[0]["score"])
 
 

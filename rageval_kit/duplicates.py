@@ -121,16 +121,12 @@ def _refuse_other_documents(ids: Sequence[str], contents: Mapping[str, str]) -> 
     """Refuse a store that does not hold each of the documents, once."""
     strangers = sorted(set(ids) ^ contents.keys())
     if strangers:
-        raise ValueError(
-            f"docs and vectorstore hold different documents: {name_some(strangers)}. "
-            "Rebuild the store: build_vectorstore(docs, embeddings)."
-        )
+        found = f"docs and vectorstore hold different documents: {name_some(strangers)}"
+        raise ValueError(f"{found}. Rebuild the store: build_vectorstore(docs, embeddings).")
     twice = [doc_id for doc_id, times in Counter(ids).items() if times > 1]
     if twice:
-        raise ValueError(
-            f"A doc_id appears twice in the vectorstore: {name_some(twice)}. Give each document "
-            "its own id and rebuild the store."
-        )
+        found = f"A doc_id appears twice in the vectorstore: {name_some(twice)}"
+        raise ValueError(f"{found}. Give each document its own id and rebuild the store.")
 
 
 def _first_of_each(keys: Sequence[str]) -> np.ndarray:
@@ -189,11 +185,9 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int) -> Results:
     k, results = as_cutoff(k), as_rankings(results)
     folded, short = _fold(results, source_of, k)
     if short:
-        raise ValueError(
-            f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places. "
-            f"Search deeper than k={max(map(len, results.values()))}, or use search_folded(...), "
-            "which does."
-        )
+        found = f"Fewer than {k} documents remain for {name_some(short)}"
+        cure = f"Search deeper than k={max(map(len, results.values()))}, or use search_folded(...)"
+        raise ValueError(f"{found}: repeats took their places. {cure}.")
     return folded
 
 

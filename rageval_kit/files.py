@@ -124,10 +124,8 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
     rankings = as_rankings(results)
     lower_is_better = direction(rankings)
     if lower_is_better is None and any(any(score_steps(hits)) for hits in rankings.values()):
-        raise ValueError(
-            "The scores rise in one place and fall in another: which are the better ones? "
-            "Order all rankings alike, or leave the scores out."
-        )
+        found = "The scores rise in one place and fall in another: which are the better ones?"
+        raise ValueError(f"{found} Order all rankings alike, or leave the scores out.")
 
     docs = [hit["doc_id"] for ranking in rankings.values() for hit in ranking]
     _refuse_unwritable([name, *rankings, *docs], r"\s")
@@ -342,10 +340,9 @@ def read_text(path: str | Path) -> str:
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8; "
-            "Korean files from Excel are often CP949: path.read_text(encoding='cp949')."
-        ) from None
+        found = f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8"
+        cure = "Korean files from Excel are often CP949: path.read_text(encoding='cp949')"
+        raise ValueError(f"{found}; {cure}.") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         found = f"{path} is not a whole gzip file ({error})"
         raise ValueError(f"{found}. Pack it again, or name it without .gz.") from None

@@ -109,10 +109,8 @@ def faithfulness_frame(
     answered = answer_rows(answers)
     unknown = [query_id for query_id, _, _ in answered if query_id not in rankings]
     if unknown:
-        raise KeyError(
-            f"results has no query {name_some(unknown)}, which was answered: "
-            "give the results it was made from."
-        )
+        found = f"results has no query {name_some(unknown)}, which was answered"
+        raise KeyError(f"{found}: give the results it was made from.")
     rows, texts = {}, []
     for query_id, answer, seen in answered:
         sources = _sources(rankings[query_id], seen, query_id)
@@ -134,8 +132,6 @@ def _sources(hits: Sequence[Hit], seen: Sequence[str] | None, query_id: Any) -> 
         raise TypeError(f"{query_id}: doc_ids must be a list of doc_ids, found {shown(seen)}.")
     unknown = sorted(set(seen or ()) - {hit["doc_id"] for hit in sources})
     if unknown:
-        raise KeyError(
-            f"{query_id}: the answer saw {name_some(unknown)}, which results does not hold: "
-            "give the results it was made from."
-        )
+        found = f"{query_id}: the answer saw {name_some(unknown)}, which results does not hold"
+        raise KeyError(f"{found}: give the results it was made from.")
     return [text_of(hit) for hit in sources]
