@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.answers import (
-    Answers,
-    answer_rows,
-    as_text,
-    fill,
-    refuse_no_model,
-    refuse_repeats,
-    want_fields_in,
-)
+from rageval_kit.answers import Answers, answer_rows, as_text, fill, refuse_repeats, want_askable
 from rageval_kit.documents import Record, refuse_odd_columns
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
 from rageval_kit.language import looks_like_refusal, normalised_tokens
@@ -147,8 +139,7 @@ def judge_answers(
         KeyError: an answer's query is not in all_qa, or is answerable and has no ground truth.
         ValueError: the prompt lacks a field, or retries is not 0 or more.
     """
-    refuse_no_model(model)
-    want_fields_in(prompt, ("question", "ground_truth", "answer"))
+    want_askable(model, prompt, ("question", "ground_truth", "answer"))
     if isinstance(retries, bool) or not isinstance(retries, Integral) or retries < 0:
         raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
     answered, ask = _answered(answers, all_qa), _asker(model)

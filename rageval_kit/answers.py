@@ -71,8 +71,7 @@ def generate_answers(
         TypeError: the model cannot be asked, or arguments are swapped.
     """
     k = as_cutoff(k)
-    refuse_no_model(model)
-    want_fields_in(prompt, ("question", "context"))
+    want_askable(model, prompt, ("question", "context"))
     queries = as_queries(all_qa, ("question",))
     rankings = as_rankings(results, ("content",)).only([qa["query_id"] for qa in queries])
 
@@ -145,14 +144,10 @@ def refuse_repeats(index: pd.Index, what: str) -> None:
 # ---------------------------------------------------------------- what a model is asked
 
 
-def refuse_no_model(model: Any) -> None:
-    """Refuse what cannot be asked, such as the name of a model, or its class."""
+def want_askable(model: Any, prompt: str, fields: Sequence[str]) -> None:
+    """Refuse a model that cannot be asked (its name, its class), a prompt that lacks {question}."""
     if not hasattr(model, "invoke") or isinstance(model, type):
         raise wrong_type("model", "a LangChain chat model or Runnable", model)
-
-
-def want_fields_in(prompt: str, fields: Sequence[str]) -> None:
-    """Refuse a prompt that lacks one of its fields, such as {question}."""
     if not isinstance(prompt, str):
         raise wrong_type("prompt", "a text", prompt)
     for field in fields:
