@@ -97,14 +97,12 @@ def _read(path: Path, is_beir: bool) -> list[Record]:
 
 
 def _qrels_path(folder: Path, split: str | None) -> Path:
-    found = sorted(folder.glob("*.tsv"))
-    names = ", ".join(path.stem for path in found) or "none"
-    wanted = split or ("test" if len(found) != 1 else found[0].stem)
-    path = folder / f"{wanted}.tsv"
-    if path not in found:
-        what = f"{folder} has no {wanted}.tsv; splits found: {names}"
-        raise ValueError(f"{what}. Choose one: load_dataset(folder, split=...)")
-    return path
+    splits = {path.stem: path for path in sorted(folder.glob("*.tsv"))}
+    wanted = split or ("test" if len(splits) != 1 else next(iter(splits)))
+    if wanted not in splits:
+        found = f"{folder} has no {wanted}.tsv; splits found: {', '.join(splits) or 'none'}"
+        raise ValueError(f"{found}. Choose one: load_dataset(folder, split=...)")
+    return splits[wanted]
 
 
 def _judged_queries(queries: list[Record], qrels_path: Path) -> list[Record]:
@@ -115,10 +113,9 @@ def _judged_queries(queries: list[Record], qrels_path: Path) -> list[Record]:
 
     unknown = sorted(grades.keys() - {record["_id"] for record in queries})
     if unknown:
-        strangers = (
-            f"{count(len(unknown), 'query')} not found in queries.jsonl: {name_some(unknown)}"
-        )
-        raise ValueError(f"{qrels_path}: {strangers}. Are the two files of one dataset?")
+        found = f"{count(len(unknown), 'query')} not found in queries.jsonl"
+        cure = "Are the two files of one dataset?"
+        raise ValueError(f"{qrels_path}: {found}: {name_some(unknown)}. {cure}")
 
     judged = []
     for record in queries:

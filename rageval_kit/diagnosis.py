@@ -161,8 +161,7 @@ def _answer_values(
 def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -> tuple[Any, ...]:
     """Return a row of the table: the mean, its interval, and what they mean."""
     if isinstance(values, str):
-        unknown = np.nan, np.nan, np.nan, limit
-        return *unknown, f"cannot tell: {values}", "not measured", ""
+        return np.nan, np.nan, np.nan, limit, f"cannot tell: {values}", "not measured", ""
 
     value = float(values.mean())
     low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
@@ -200,11 +199,8 @@ def outcomes(all_qa: AllQA, results: ResultsLike, k: int = 10) -> pd.Series:
     {'q1': 'partial', 'q2': 'failed'}
     """
     recall = per_query(all_qa, results, as_cutoff(k), ["Recall"]).iloc[:, 0]
-    classes = np.select(
-        [recall.isna(), recall >= 1 - 1e-12, recall > 0],
-        ["excluded", "complete", "partial"],
-        default="failed",
-    )
+    conditions = [recall.isna(), recall >= 1 - 1e-12, recall > 0]
+    classes = np.select(conditions, ["excluded", "complete", "partial"], default="failed")
     return pd.Series(classes, index=recall.index, name="outcome")
 
 

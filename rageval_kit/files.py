@@ -56,7 +56,7 @@ def load_run(path: str | Path) -> pd.DataFrame:
     table = _read_table(path, read_text(path), _RUN, r"\s+")
     swapped = ~table["rank"].str.fullmatch(r"-?\d+")
     if swapped.any():
-        line = _first(swapped)
+        line: Any = swapped.idxmax()
         what = f"the rank {table.loc[line, 'rank']!r} is not a whole number. Is it the score?"
         raise wrong_line(path, line, what, _RUN)
 
@@ -98,7 +98,7 @@ def load_qrels(path: str | Path) -> pd.DataFrame:
     table = table[["query_id", "doc_id", "relevance"]].drop_duplicates()
     again = table.duplicated(["query_id", "doc_id"])
     if again.any():
-        line = _first(again)
+        line: Any = again.idxmax()
         query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
         what = f"{query_id} -> {doc_id} has another grade above. Keep one."
         raise wrong_line(path, line, what)
@@ -187,7 +187,7 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
     table = table[~empty.all(axis=1)]
     short = empty.loc[table.index].any(axis=1)
     if short.any():
-        first = _first(short)
+        first: Any = short.idxmax()
         raise _wrong_count(path, text, names, first, (~empty.loc[first]).sum())
 
     # TREC's second field, which says nothing, in the place of the doc_id.
@@ -198,10 +198,8 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
     return table.apply(lambda column: column.str.strip())
 
 
-def _wrong_count(
-    path: str | Path, text: str, names: Sequence[str], line: Any, found: Any
-) -> ValueError:
-    n_fields = len(next(line for line in text.split("\n") if line.strip()).split())
+def _wrong_count(path: Any, text: str, names: Sequence[str], line: Any, found: Any) -> ValueError:
+    n_fields = len(text.lstrip().partition("\n")[0].split())
     other = _KINDS.get(n_fields) if n_fields != len(names) else None
     looks = f" It looks like {other}." if other else ""
     what = f"{len(names)} fields were wanted, found {found}.{looks}"
@@ -214,16 +212,12 @@ def wrong_line(path: Any, line: Any, what: str, order: Sequence[str] = ()) -> Va
     return ValueError(f"{path}, line {line}: {what}{wanted}")
 
 
-def _first(broken: pd.Series) -> int:
-    return int(broken.index[broken.to_numpy()][0])
-
-
 def _numbers(path: str | Path, table: pd.DataFrame, column: str, names: Sequence[str]) -> pd.Series:
     numbers = pd.to_numeric(table[column], errors="coerce").astype(float)
     # A score may be infinite, and ranks first or last; a grade may not.
     broken = numbers.isna() if column == "score" else numbers.isna() | np.isinf(numbers)
     if broken.any():
-        line = _first(broken)
+        line: Any = broken.idxmax()
         what = f"the {column} {table.loc[line, column]!r} is not a number."
         raise wrong_line(path, line, what, names)
     return numbers
