@@ -332,7 +332,9 @@ def common_traits(failed: pd.DataFrame) -> pd.DataFrame:
     if not isinstance(failed, pd.DataFrame):
         raise wrong_type("failed", "the table that failures(...) returns", failed)
     if "share_of_all" not in failed.attrs:
-        raise ValueError("This table has no attrs of the kit: pass what failures returned, whole.")
+        raise ValueError(
+            "This table has no attrs of the kit: pass what failures returned, as it is."
+        )
 
     refuse_odd_columns(failed, "failed")
     rows = {}

@@ -185,9 +185,10 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int) -> Results:
     k, results = as_cutoff(k), as_rankings(results)
     folded, short = _fold(results, source_of, k)
     if short:
-        found = f"Fewer than {k} documents remain for {name_some(short)}"
-        cure = f"Search deeper than k={max(map(len, results.values()))}, or use search_folded(...)"
-        raise ValueError(f"{found}: repeats took their places. {cure}.")
+        depth = max(map(len, results.values()))
+        found = f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places"
+        cure = f"Search deeper than k={depth}, or use search_folded(...), which does"
+        raise ValueError(f"{found}. {cure}.")
     return folded
 
 
@@ -352,13 +353,13 @@ def unread_tails(docs: Docs, embeddings: "Embeddings") -> pd.DataFrame:
             rows.append((doc["doc_id"], len(sentences)))
             read.append(doc)
             shorter.append({**doc, "content": content[: -len(sentences[-1])].rstrip()})
-    table = pd.DataFrame(rows, columns=["doc_id", "sentences"])
-    if table.empty:
-        return table.reindex(columns=[*table, "cosine", "unread"])
+    if not rows:
+        return pd.DataFrame(columns=["doc_id", "sentences", "cosine", "unread"])
 
     # A vector of zeros has no cosine, but it can be the same.
     whole, cut = (embed_documents(to_documents(its), embeddings) for its in (read, shorter))
     whole, cut = unit(whole.astype(float)), unit(cut.astype(float))
     cosine = (whole * cut).sum(axis=1)
     unread = (cosine >= _UNCHANGED) | (whole == cut).all(axis=1)
+    table = pd.DataFrame(rows, columns=["doc_id", "sentences"])
     return table.assign(cosine=cosine, unread=unread)

@@ -57,8 +57,8 @@ def load_run(path: str | Path) -> pd.DataFrame:
     swapped = ~table["rank"].str.fullmatch(r"-?\d+")
     if swapped.any():
         line: Any = swapped.idxmax()
-        what = f"the rank {table.loc[line, 'rank']!r} is not a whole number. Is it the score?"
-        raise wrong_line(path, line, what, _RUN)
+        what = f"the rank {table.loc[line, 'rank']!r} is not a whole number."
+        raise wrong_line(path, line, f"{what} Are rank and score swapped?", _RUN)
 
     run = table[["query_id", "doc_id"]].assign(score=_numbers(path, table, "score", _RUN))
     run.attrs = {"name": table["name"].iloc[0]}
