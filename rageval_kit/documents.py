@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from rageval_kit.messages import is_list, name_some, shown, wrong_type
+from rageval_kit.messages import is_list, name_some, shown, typed, wrong_type
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -43,21 +43,19 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
 
     seen: set[str] = set()
     for position, doc in enumerate(records, start=1):
-        want_fields(doc, want, f"docs, entry {position}")
+        where = f"docs, entry {position}"
+        want_fields(doc, want, where)
         doc_id = doc["doc_id"]
         if not isinstance(doc_id, str):
             raise TypeError(
-                f"docs, entry {position}: doc_id must be a text, found {type(doc_id).__name__} "
-                f"{shown(doc_id)}. Make it a text, here and in relevant_doc_ids: str(id)."
+                f"{where}: doc_id must be a text, found {typed(doc_id)}. "
+                "Make it a text, here and in relevant_doc_ids: str(id)."
             )
         if not doc_id.strip():
-            raise ValueError(
-                f"docs, entry {position}: the doc_id is empty. Give every document an id."
-            )
+            raise ValueError(f"{where}: the doc_id is empty. Give every document an id.")
         if doc_id in seen:
             raise ValueError(
-                f"doc_id {shown(doc_id)} appears twice (again in entry {position}). "
-                "Give each document its own id."
+                f"doc_id {shown(doc_id)} appears twice: rename it in entry {position}."
             )
         seen.add(doc_id)
     return records
@@ -69,9 +67,8 @@ def as_records(records: Any, name: str) -> list[Record]:
         refuse_odd_columns(records, name)
         rows = records.itertuples(index=False, name=None)
         return [dict(zip(records.columns, row, strict=True)) for row in rows]
-    wanted = "a list of dicts or a DataFrame"
     if not is_list(records):
-        raise wrong_type(name, wanted, records)
+        raise wrong_type(name, "a list of dicts or a DataFrame", records)
 
     records = [read_document(record) if _is_langchain(record) else record for record in records]
     for position, record in enumerate(records, start=1):
@@ -92,9 +89,7 @@ def refuse_odd_columns(table: pd.DataFrame, name: str) -> None:
     """Refuse a table in which a column is called by no text, or two are called alike."""
     odd = [column for column in table.columns if not isinstance(column, str)]
     if odd:
-        raise TypeError(
-            f"{name}: every column must be called by a text, found {shown(odd[0])}. Rename it."
-        )
+        raise TypeError(f"{name}: every column must be called by a text. Rename {shown(odd[0])}.")
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise ValueError(f"{name}: the column {twice} appears twice. Keep one of the two.")
@@ -128,8 +123,7 @@ def field_text(doc: Record, field: str) -> str:
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
         return ""
     raise TypeError(
-        f"{doc.get('doc_id')}: {field} must be a text, found {type(value).__name__} "
-        f"{shown(value)}. Make it a text: str(...)."
+        f"{doc.get('doc_id')}: {field} must be a text, found {typed(value)}. Write str(...)."
     )
 
 
@@ -146,7 +140,7 @@ def stored_id(document: "Document") -> str | None:
     An id that LangChain made up is none: it is in no judgement, and another one after a rebuild.
     """
     doc_id = document.metadata.get("doc_id")
-    if doc_id is None and document.id is not None and not _RANDOM_ID.fullmatch(document.id):
+    if doc_id is None and not _RANDOM_ID.fullmatch(document.id or ""):
         doc_id = document.id
     return doc_id if isinstance(doc_id, str) else None
 

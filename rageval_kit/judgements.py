@@ -4,6 +4,7 @@ A judgement is (row of the query, doc_id, grade); rows number the queries in the
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
@@ -12,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Record, as_records, refuse_odd_columns, want_fields
-from rageval_kit.messages import is_number, name_some, shown, wrong_type
+from rageval_kit.messages import is_number, name_some, shown, typed, wrong_type
 
 AllQA: TypeAlias = Sequence[Record] | pd.DataFrame
 
 # A table of judgements calls its grades by one of these: the kit, PyTerrier, trec_eval, BEIR.
 _GRADES = ("relevance", "grade", "label", "rel", "score")
+_LARGEST_GRADE = 1e300  # a sum of such gains is still a number
 
 
 def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
@@ -36,8 +38,6 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
         KeyError: a field is missing.
         ValueError: a query_id appears twice, or a field is empty.
     """
-    if isinstance(all_qa, pd.DataFrame):
-        refuse_odd_columns(all_qa, "all_qa")
     queries = _grouped_qrels(all_qa) if _is_qrels(all_qa) else as_records(all_qa, "all_qa")
     if not queries:
         raise ValueError("all_qa is empty: there is no query to evaluate.")
@@ -48,54 +48,38 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
         where = f"all_qa, entry {position}"
         want_fields(qa, ("query_id", *want), where)
         for field in want:
-            _want_text(qa[field], field, where)
-    _index_of(queries)
+            if not isinstance(qa[field], str):
+                raise TypeError(
+                    f"{where}: {field} must be a text, found {typed(qa[field])}. "
+                    "validate_dataset(docs, all_qa) lists every such mistake."
+                )
+            if not qa[field].strip():
+                raise ValueError(f"{where}: the {field} is empty. Fill it in or drop the query.")
+
+    query_ids = as_index([qa["query_id"] for qa in queries])
+    refuse_strange_ids(query_ids, "query_id", "all_qa")
+    if not query_ids.is_unique:
+        twice = name_some(query_ids[query_ids.duplicated()].unique().tolist())
+        raise ValueError(f"all_qa: a query_id appears twice: {twice}. Give each query its own id.")
     return queries
 
 
 def _is_qrels(all_qa: AllQA) -> TypeGuard[pd.DataFrame]:
     """Say whether it is a table with a row a judgement."""
-    return (
-        isinstance(all_qa, pd.DataFrame)
-        and "relevant_doc_ids" not in all_qa
-        and {"query_id", "doc_id"} <= set(all_qa)
-    )
-
-
-def _want_text(value: Any, field: str, where: str) -> None:
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{where}: {field} must be a text, found {type(value).__name__} {shown(value)}. "
-            "validate_dataset(docs, all_qa) lists every such mistake."
-        )
-    if not value.strip():
-        raise ValueError(f"{where}: the {field} is empty. Fill it in, or take the query out.")
-
-
-def _index_of(queries: Sequence[Record]) -> pd.Index:
-    """Return the query_ids as an index, each once."""
-    query_ids = as_index([qa["query_id"] for qa in queries])
-    refuse_strange_ids(query_ids.to_numpy(), "query_id", "all_qa")
-    if not query_ids.is_unique:
-        twice = query_ids[query_ids.duplicated()].unique().tolist()
-        raise ValueError(
-            f"all_qa: a query_id appears twice: {name_some(twice)}. Give each query its own id."
-        )
-    return query_ids
+    is_table = isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in all_qa
+    return is_table and {"query_id", "doc_id"} <= set(all_qa)
 
 
 def _grouped_qrels(qrels: pd.DataFrame) -> list[Record]:
     """Turn a row a judgement into a dict a query."""
     judged = _read_qrels(qrels)
     refuse_repeated(judged)
-    queries: list[dict[str, Any]] = [
-        {"query_id": query_id, "relevant_doc_ids": {}} for query_id in judged.query_ids
-    ]
+    queries: list[Any] = [{"query_id": q, "relevant_doc_ids": {}} for q in judged.query_ids]
     for row, doc_id, grade in zip(judged.rows, judged.docs, judged.grades, strict=True):
         queries[row]["relevant_doc_ids"][doc_id] = grade
     for query, record in zip(queries, judged.queries, strict=False):
         query["question"] = record["question"]
-    return list(queries)
+    return queries
 
 
 # ---------------------------------------------------------------- the judgements of a query
@@ -128,18 +112,17 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
         )
     relevant = qa["relevant_doc_ids"]
     if isinstance(relevant, dict):
-        # Nearly every grade is a small int; the full check of one takes ten times as long.
-        return {
-            doc_id: float(grade)
-            if type(grade) is int and -9 < grade < 9
-            else _as_grade(grade, where, doc_id)
-            for doc_id, grade in relevant.items()
-        }
+        for doc_id, grade in relevant.items():
+            if not _is_grade(grade):
+                found = f"the grade must be a finite number, found {shown(grade)}"
+                cure = "Write 1 for relevant, 0 for not"
+                raise JudgementError(f"{where}, {shown(doc_id)}", found, cure)
+        return {doc_id: float(grade) for doc_id, grade in relevant.items()}
 
     if isinstance(relevant, np.ndarray):
         relevant = relevant.tolist()
     if not isinstance(relevant, (list, tuple, set, frozenset)):
-        found = f"must be a list or a dict, found {type(relevant).__name__} {shown(relevant)}"
+        found = f"must be a list or a dict, found {typed(relevant)}"
         raise JudgementError(where, found, f"Write {_list_meant(relevant)}")
     try:
         return dict.fromkeys(relevant, 1.0)
@@ -163,21 +146,11 @@ def _list_meant(found: Any) -> str:
     return "[]"
 
 
-def _as_grade(grade: Any, where: str, doc_id: Any) -> float:
-    if not _is_grade(grade):
-        raise JudgementError(
-            f"{where}, {shown(doc_id)}",
-            f"the grade must be a finite number, found {shown(grade)}",
-            "Write 1 for relevant, 0 for not",
-        )
-    return float(grade)
-
-
 def _is_grade(number: Any) -> bool:
+    # Nearly every grade is a small int; the full check of one takes ten times as long.
+    if type(number) is int and -9 < number < 9:
+        return True
     return is_number(number) and abs(float(number)) < _LARGEST_GRADE  # nor NaN, nor infinite
-
-
-_LARGEST_GRADE = 1e300  # a sum of such gains is still a number
 
 
 def unanswerable(qa: Record) -> bool:
@@ -234,8 +207,7 @@ def read_judgements(all_qa: AllQA) -> Judgements:
     docs = as_objects([doc_id for of_query in grades for doc_id in of_query])
     if kind_of_ids(docs) not in _KINDS:
         for qa, of_query in zip(queries, grades, strict=True):
-            where = name_some([qa["query_id"]])
-            refuse_strange_ids(as_objects(list(of_query)), "relevant_doc_ids", where)
+            refuse_strange_ids(list(of_query), "relevant_doc_ids", name_some([qa["query_id"]]))
         refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
 
     # Flat: a judgement an entry, with the row of its query.
@@ -256,7 +228,6 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
 
     rows, query_ids = factorize_ids(qrels["query_id"], "all_qa")
     docs = as_objects(qrels["doc_id"].to_numpy())
-    refuse_strange_ids(as_objects(query_ids), "query_id", "all_qa")
     refuse_strange_ids(docs, "doc_id", "all_qa")
 
     queries: list[Record] = []
@@ -275,8 +246,7 @@ def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
         queries = judged.query_ids[judged.rows[repeated]]
         where = [f"{q} -> {doc}" for q, doc in zip(queries, judged.docs[repeated], strict=True)]
         raise ValueError(
-            f"all_qa judges the same document of a query twice: {name_some(where)}. "
-            "Keep one judgement."
+            f"all_qa judges a document of a query twice: {name_some(where)}. Keep one."
         )
 
 
@@ -314,12 +284,9 @@ def want_columns(table: pd.DataFrame, wanted: Sequence[str], name: str, why: str
 
 def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
     """Return a column of finite numbers."""
-    dtype, kinds = table[column].dtype, pd.api.types
-    no_number = kinds.is_bool_dtype(dtype) or kinds.is_complex_dtype(dtype)
-    if no_number or not kinds.is_numeric_dtype(dtype):
-        raise TypeError(
-            f"{name}: {column} must be numbers, found {dtype}. Convert it: pd.to_numeric(...)."
-        )
+    dtype = table[column].dtype
+    if dtype.kind in "bc" or not pd.api.types.is_numeric_dtype(dtype):  # True, 1j
+        raise TypeError(f"{name}: {column} must be numbers, found {dtype}: pd.to_numeric(...).")
 
     # A score may be infinite, and ranks first or last; a rank or a grade may not.
     values = table[column].to_numpy(dtype=float, na_value=np.nan)
@@ -327,19 +294,17 @@ def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
     if broken.any():
         where = int(np.flatnonzero(broken)[0])
         found = "NaN" if np.isnan(values[where]) else values[where]
-        raise ValueError(
-            f"{name}, row {where}: {column} is {found}. Give it a number or take the row out."
-        )
+        raise ValueError(f"{name}, row {where}: {column} is {found}. Fix it or take the row out.")
     return values
 
 
-def refuse_strange_ids(ids: np.ndarray, field: str, name: str) -> None:
+def refuse_strange_ids(ids: Any, field: str, name: str) -> None:
     """Refuse ids that are not all texts, or all integers."""
     if kind_of_ids(ids) in _KINDS:
         return
     strange = next((value for value in ids if not isinstance(value, str)), ids[0])
     raise TypeError(
-        f"{name}: every {field} must be a text, found {type(strange).__name__} {shown(strange)}. "
+        f"{name}: every {field} must be a text, found {typed(strange)}. "
         "Make ids texts on both sides; a table is read so with dtype=str."
     )
 
@@ -347,21 +312,20 @@ def refuse_strange_ids(ids: np.ndarray, field: str, name: str) -> None:
 _KINDS = ("text", "integer", "none")
 
 
-def factorize_ids(column: Any, name: str) -> tuple[np.ndarray, Any]:
-    """Return the position of each id among the different ones, and these; refuse a missing one."""
+def factorize_ids(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the position of each id among the different ones, and these, or refuse them."""
     try:
         positions, ids = pd.factorize(column)
     except TypeError:  # a list is no id
-        refuse_strange_ids(as_objects(column), "query_id", name)
-        raise
+        positions, ids = np.array([]), column
     if (positions < 0).any():
-        raise ValueError(
-            f"{name}: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
-        )
+        raise ValueError(f"{name}: query_id is missing (NaN) in some rows. Read it with dtype=str.")
+    ids = as_objects(ids)
+    refuse_strange_ids(ids, "query_id", name)
     return positions, ids
 
 
-def kind_of_ids(ids: np.ndarray) -> str:
+def kind_of_ids(ids: Any) -> str:
     """Return what the ids are: text, integer, none (of an empty array), or pandas' other words."""
     inferred = pd.api.types.infer_dtype(ids, skipna=False)
     return {"string": "text", "integer": "integer", "empty": "none"}.get(inferred, inferred)
@@ -374,30 +338,23 @@ def refuse_other_types(
     kinds = kind_of_ids(ours), kind_of_ids(theirs)
     if "none" not in kinds and kinds[0] != kinds[1]:
         raise TypeError(
-            f"{in_all_qa} of all_qa is {_shown(ours[0])}, {in_results} of results is "
-            f"{_shown(theirs[0])}: nothing would match. "
+            f"{in_all_qa} of all_qa is {typed(ours[0])}, {in_results} of results is "
+            f"{typed(theirs[0])}: nothing would match. "
             "Make both texts: str(id), or astype(str) for a column."
         )
 
 
-def _shown(value: Any) -> str:
-    return f"str ({value!r})" if isinstance(value, str) else f"int ({value})"
-
-
 def refuse_confusable(ids: Sequence[Any], field: str) -> None:
     """Refuse ids that look alike and differ in their Unicode form: they would never match."""
-    if kind_of_ids(as_objects(ids)) != "text" or "".join(ids).isascii():
+    if kind_of_ids(ids) != "text" or "".join(ids).isascii():
         return
+    seen: dict[str, str] = {}
     for value in ids:
         if any("\ud800" <= letter <= "\udfff" for letter in value):
             raise ValueError(
                 f"{field} {shown(value)} holds half a character (a lone surrogate), which no file "
                 "can keep. Read the ids again, as UTF-8."
             )
-    import unicodedata
-
-    seen: dict[str, str] = {}
-    for value in ids:
         twin = seen.setdefault(unicodedata.normalize("NFC", value), value)
         if twin != value:
             raise ValueError(

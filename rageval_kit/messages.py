@@ -32,6 +32,15 @@ def shown(value: Any) -> str:
     return _cut(value, repr, most=60)
 
 
+def typed(value: Any) -> str:
+    """Return a value behind its type, as errors say what they found.
+
+    >>> typed(5), typed("q1")
+    ('int 5', "str 'q1'")
+    """
+    return f"{type(value).__name__} {shown(value)}"
+
+
 def _cut(value: Any, write: Callable[[Any], str], most: int) -> str:
     try:
         text = write(value)
@@ -87,15 +96,11 @@ def count(number: int, noun: str) -> str:
 
 def show_progress(steps: Sequence[T], what: str, unit: str) -> Iterable[T]:
     """Go through the steps with a progress bar, which appears only for work that lasts."""
-    if len(steps) < 2 or os.environ.get("TQDM_DISABLE", "0") not in (
-        "",
-        "0",
-    ):  # tqdm heeds it outside notebooks only
-        return steps
+    if len(steps) < 2 or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
+        return steps  # tqdm itself heeds the variable outside notebooks only
     from tqdm.auto import tqdm
 
-    bar: Iterable[T] = tqdm(steps, desc=what, unit=unit, delay=3, leave=False)
-    return bar
+    return tqdm(steps, desc=what, unit=unit, delay=3, leave=False)
 
 
 def describe(value: Any) -> str:
@@ -105,7 +110,7 @@ def describe(value: Any) -> str:
     ('results (a dict of lists)', 'queries (all_qa)', 'None')
     """
     if value is None or isinstance(value, (str, bytes, Real)):
-        return f"{type(value).__name__} {str(value)[:60]!r}" if value is not None else "None"
+        return "None" if value is None else typed(value)
     for method, what in _KNOWN_BY_METHOD:
         if hasattr(value, method):
             return f"{what} ({type(value).__name__})"
@@ -113,12 +118,9 @@ def describe(value: Any) -> str:
     # A collection is known by its first entry.
     kind = type(value).__name__
     if isinstance(value, Mapping) and value:
-        of = type(next(iter(value.values())))
-        named: dict[type, str] = {
-            list: "results (a dict of lists)",
-            str: "answers (a dict of texts)",
-        }
-        return named.get(of, f"a dict of {of.__name__}")
+        of = type(next(iter(value.values()))).__name__
+        named = {"list": "results (a dict of lists)", "str": "answers (a dict of texts)"}
+        return named.get(of, f"a dict of {of}")
     if isinstance(value, Sequence) and value and isinstance(value[0], Mapping):
         if "query_id" in value[0]:
             return "queries (all_qa)"
