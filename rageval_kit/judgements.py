@@ -244,10 +244,9 @@ def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
     repeated = pairs.duplicated()
     if repeated.any():
         queries = judged.query_ids[judged.rows[repeated]]
-        where = [f"{q} -> {doc}" for q, doc in zip(queries, judged.docs[repeated], strict=True)]
-        raise ValueError(
-            f"all_qa judges a document of a query twice: {name_some(where)}. Keep one."
-        )
+        both = zip(queries, judged.docs[repeated], strict=True)
+        twice = name_some([f"{query_id} -> {doc_id}" for query_id, doc_id in both])
+        raise ValueError(f"all_qa judges the same document of a query twice: {twice}. Keep one.")
 
 
 def _grades_of(qrels: pd.DataFrame) -> np.ndarray:

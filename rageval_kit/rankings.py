@@ -30,6 +30,7 @@ from rageval_kit.messages import (
     is_number,
     name_some,
     shown,
+    typed,
     warn_user,
     wrong_type,
 )
@@ -38,9 +39,9 @@ Hit: TypeAlias = dict[str, Any]
 ResultsLike: TypeAlias = Mapping[Any, Sequence[Mapping[str, Any]]] | pd.DataFrame
 
 _WANTED = "{query_id: [hit, ...]} or a DataFrame"
-_KNOWN = (
-    "k", "score_name", "lower_is_better", "index", "searched", "changed", "questions"
-)  # fmt: skip
+_WANTED_COLUMNS = "results as a table needs query_id, doc_id, and rank or score"
+_KNOWN = ("k", "score_name", "lower_is_better", "index", "searched", "changed", "questions")
+_NUMBERS = {float, int, NoneType, np.float32, np.float64}  # quick to see, unlike a class of numbers
 
 
 class Results(dict[Any, list[Hit]]):
@@ -140,10 +141,7 @@ class Results(dict[Any, list[Hit]]):
 
     def _merged(self, hits: Mapping[Any, list[Hit]], other: "Results") -> "Results":
         """Return hits of two searches; known is what both agree on, and the shallower k."""
-        known: dict[str, Any] = {
-            name: value if other.known[name] == value else None
-            for name, value in self.known.items()
-        }
+        known = {name: value for name, value in self.known.items() if other.known[name] == value}
         return Results(hits, **known | {
             "k": min(self.k, other.k),
             "searched": min(self.searched, len(hits)),
@@ -193,18 +191,16 @@ def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
     if isinstance(results, pd.DataFrame):
         lists = _as_lists(results)
     elif isinstance(results, Mapping):
-        lists = {
-            query_id: list(_as_list(ranking, query_id)) for query_id, ranking in results.items()
-        }
+        lists = {query_id: list(_as_list(hits, query_id)) for query_id, hits in results.items()}
     else:
         raise wrong_type("results", _WANTED, results)
 
-    refuse_strange_ids(as_objects(list(lists)), "query_id", "results")
+    refuse_strange_ids(list(lists), "query_id", "results")
     for query_id, ranking in lists.items():
         for rank, hit in enumerate(ranking, start=1):
             _check_hit(hit, f"results, {query_id}, rank {rank}", want)
     docs = [hit["doc_id"] for ranking in lists.values() for hit in ranking]
-    refuse_strange_ids(as_objects(docs), "doc_id", "results")
+    refuse_strange_ids(docs, "doc_id", "results")
     return Results(lists, **knowledge(results))
 
 
@@ -222,35 +218,24 @@ def _as_list(ranking: Any, query_id: Any) -> Sequence[Any]:
     if not isinstance(ranking, (list, tuple)):
         raise TypeError(
             f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], '
-            f"best first; found {type(ranking).__name__} {shown(ranking)}. "
-            "Write [] for a query that found nothing."
+            f"best first; found {typed(ranking)}. Write [] for a query that found nothing."
         )
     return ranking
 
 
 def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
     if not isinstance(hit, Mapping) or "doc_id" not in hit:
-        raise TypeError(
-            f"{where}: a hit must be a dict with a doc_id, "
-            f'such as {{"doc_id": "doc_001"}}; found {shown(hit)}.'
-        )
-    score = hit.get("score")
-    if score is not None:
-        _check_score(score, where)
+        wanted = 'a hit must be a dict with a doc_id, such as {"doc_id": "doc_001"}'
+        raise TypeError(f"{where}: {wanted}; found {shown(hit)}.")
     for field in want:
         if not isinstance(hit.get(field), str):
-            raise KeyError(
-                f"{where}: the hit {hit['doc_id']} has no {field}. search_all(...) gives it."
-            )
+            raise KeyError(f"{where}: {hit['doc_id']} has no {field}. search_all(...) gives it.")
 
-
-def _check_score(score: Any, where: str) -> None:
+    score = hit.get("score")
     if score is pd.NA or (is_number(score) and score != score):
-        raise ValueError(
-            f"{where}: the score is NaN, so the order means nothing. Look at the search."
-        )
-    if not is_number(score):
-        raise TypeError(f"{where}: the score must be a number, found {shown(score)}. Convert it.")
+        raise ValueError(f"{where}: the score is NaN, and the order unknown. Look at the search.")
+    if score is not None and not is_number(score):
+        raise TypeError(f"{where}: the score must be a number, found {typed(score)}. Convert it.")
 
 
 def _as_lists(table: pd.DataFrame) -> dict[Any, list[Hit]]:
@@ -283,9 +268,8 @@ def direction(results: Results) -> bool | None:
     """
     if results.lower_is_better is not None:
         return results.lower_is_better
-    steps = [step for ranking in results.values() for step in score_steps(ranking)]
-    rises, falls = any(step > 0 for step in steps), any(step < 0 for step in steps)
-    return None if rises == falls else rises
+    steps = {step for ranking in results.values() for step in score_steps(ranking)}
+    return None if (1 in steps) == (-1 in steps) else 1 in steps
 
 
 def score_steps(ranking: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -327,10 +311,9 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
         return _read_table(results, judged, depth)
     if not isinstance(results, Mapping):
         raise wrong_type("results", _WANTED, results)
+    refuse_strange_ids(list(results), "query_id", "results")
     searched = _compare_queries(judged, as_objects(list(results)))
-    rankings = [
-        _as_list(results.get(query_id, []), query_id)[:depth] for query_id in judged.query_ids
-    ]
+    rankings = [_as_list(results.get(q, []), q)[:depth] for q in judged.query_ids]
 
     # All hits at once; where that fails, hit by hit to say which is wrong.
     hits = list(chain.from_iterable(rankings))
@@ -347,18 +330,6 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
 
     rows = np.repeat(np.arange(len(rankings)), [len(ranking) for ranking in rankings])
     return Hits(rows, ranks_in_blocks(rows), docs, scores, searched)
-
-
-_NUMBERS = {
-    float,
-    int,
-    type(None),
-    np.float32,
-    np.float64,
-}  # quick to see, unlike a class of numbers
-
-
-_WANTED_COLUMNS = "results as a table needs query_id, doc_id, and rank or score"
 
 
 def _read_table(table: pd.DataFrame, judged: Judgements, depth: int | None) -> Hits:
@@ -385,12 +356,10 @@ def _ranked_positions(
     queries = _plain(table["query_id"])
     try:
         starts, lengths = _blocks(queries)
-        blocks, found = pd.factorize(queries.take(starts))
-    except (TypeError, ValueError):  # neither texts nor numbers: an NA, a list, an array
-        blocks, found = np.array([-1]), queries
-    if (blocks < 0).any():
-        raise _bad_query_ids(table["query_id"])
-    found = as_objects(found)
+    except (TypeError, ValueError):  # neither texts nor numbers: an NA, an array
+        factorize_ids(queries, "results")
+        raise
+    blocks, found = factorize_ids(queries.take(starts), "results")
     searched = _compare_queries(judged, found)
     codes = judged.query_ids.get_indexer(as_index(found))[blocks]  # -1: not in all_qa
 
@@ -418,14 +387,6 @@ def _ranked_positions(
     return rows, positions if order is None else order[positions], searched
 
 
-def _bad_query_ids(column: pd.Series) -> Exception:
-    if column.isna().any():
-        return ValueError(
-            "results: query_id is missing (NaN) in some rows. Read ids as text: dtype=str."
-        )
-    return TypeError(f"results: every query_id must be a text, found {shown(column.iloc[0])}.")
-
-
 def _plain(column: pd.Series) -> Any:
     """Return the column's values in the form that is quickest to compare: Python's objects."""
     values = column.array
@@ -438,14 +399,11 @@ def _key(table: pd.DataFrame) -> tuple[np.ndarray, bool]:
     if "rank" in table:
         return numbers(table, "rank", "results"), False
     if "score" not in table:
-        raise KeyError(
-            "results has neither rank nor score: without one of them the table has no order."
-        )
+        raise KeyError("results has neither rank nor score, so the table has no order. Add one.")
     if table.attrs.get("lower_is_better"):
         raise ValueError(
-            "results: the scores are distances (lower is better) and would be read as "
-            "similarities. Keep the column rank of results.to_frame(), which holds the order; if "
-            "you turned the scores round, clear table.attrs."
+            "results: the scores are distances (lower is better), not similarities. Keep the "
+            "column rank of results.to_frame(); if you turned them round, clear table.attrs."
         )
     return -numbers(table, "score", "results"), True
 
@@ -515,7 +473,6 @@ def _refuse_gaps(
 
 def _compare_queries(judged: Judgements, found: np.ndarray) -> np.ndarray:
     """Return which queries of all_qa have results; name those that have none, and strangers."""
-    refuse_strange_ids(found, "query_id", "results")
     refuse_other_types(judged.query_ids.to_numpy(), found, "query_id", "query_id")
     refuse_confusable([*judged.query_ids, *found], "query_id")
 
@@ -530,8 +487,6 @@ def _compare_queries(judged: Judgements, found: np.ndarray) -> np.ndarray:
     # Entries for queries that all_qa does not have.
     unknown = found[judged.query_ids.get_indexer(as_index(found)) < 0].tolist()
     if unknown:
-        warn_user(
-            f"results of {count(len(unknown), 'query')} not in all_qa are left out: "
-            f"{name_some(unknown)}."
-        )
+        queries = count(len(unknown), "query")
+        warn_user(f"results of {queries} not in all_qa are left out: {name_some(unknown)}.")
     return searched
