@@ -9,7 +9,7 @@ import pandas as pd
 from rageval_kit.formulas import Cell, Formula
 from rageval_kit.judgements import AllQA, is_relevant, read_judgements
 from rageval_kit.messages import name_some, shown
-from rageval_kit.metrics import TREATMENT, Column, as_columns, fraction_of, matrix_for, values_of
+from rageval_kit.metrics import TREATMENT, Column, as_columns, fractions_of, matrix_for, values_of
 from rageval_kit.rankings import ResultsLike
 from rageval_kit.relevance import Policies, Relevance
 
@@ -113,20 +113,18 @@ def _cell(column: Column, matrix: Relevance, row: int) -> Cell:
 
     # Of the ranks behind the last hit only the cutoff has a column, which holds nothing.
     shown = int((matrix.ranks <= k).sum())
-    numerator, denominator = fraction_of(column, matrix, row)
+    parts = ("grades", "gains", "ideal", "judged", "new")
+    of_ranks = {part: getattr(matrix, part)[row, :shown] for part in parts}
+    ((numerator, denominator),) = fractions_of([column], matrix)
     return Cell(
         label=column.label,
         k=k,
         docs=matrix.docs(row)[:k],
-        grades=matrix.grades[row, :shown],
-        gains=matrix.gains[row, :shown],
-        ideal=matrix.ideal[row, :shown],
-        judged=matrix.judged[row, :shown],
-        new=matrix.new[row, :shown],
         relevant=relevant,
         best_grade=matrix.best_grade,
-        numerator=numerator,
-        denominator=denominator,
+        numerator=float(numerator[row]),
+        denominator=float(denominator[row]),
+        **of_ranks,
     )
 
 

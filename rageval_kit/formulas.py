@@ -85,10 +85,7 @@ class Metric:
     is_share: bool = True
     needs_relevant: bool = True
     has_cutoff: bool = True
-    parameters: Mapping[str, float] = field(default_factory=dict)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.formula))
+    parameters: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 # ---------------------------------------------------------------- was something found, how soon
@@ -101,18 +98,16 @@ def _hit_rate(m: Relevance) -> Fraction:
 
 def _hit_rate_words(cell: Cell) -> Arithmetic:
     found = f"at rank {name_some(cell.hit_ranks)}" if cell.hit_ranks else "nowhere"
-    return {}, [
-        f"relevant documents in the first {cell.k}: {found}",
-        f"{cell.label}, 1 if there is one, else 0",
-    ]
+    first = f"relevant documents in the first {cell.k}: {found}"
+    return {}, [first, f"{cell.label}, 1 if there is one, else 0"]
 
 
-def _reciprocal_rank(m: Relevance) -> Fraction:
+def _rr(m: Relevance) -> Fraction:
     """Take the largest 1 / rank of a relevant document: that of the first."""
     return np.maximum.accumulate(m.hits / m.ranks, axis=1), 1.0
 
 
-def _reciprocal_rank_words(cell: Cell) -> Arithmetic:
+def _rr_words(cell: Cell) -> Arithmetic:
     if not cell.hit_ranks:
         return {}, [f"no relevant document in the first {cell.k}", cell.label]
     first = cell.hit_ranks[0]
@@ -131,20 +126,18 @@ def _ndcg(m: Relevance) -> Fraction:
 def _ndcg_words(cell: Cell) -> Arithmetic:
     discount = 1 / np.log2(np.arange(len(cell.gains)) + 2)
     dcg, idcg = f"{cell.numerator:.4g}", f"{cell.denominator:.4g}"
-    at = cell.label.partition("@")[2]
     return {"discount": discount, "gain x discount": cell.gains * discount}, [
         "discount = 1 / log2(rank + 1)",
-        f"DCG@{at} = {_products(cell.gains, discount)} = {dcg}",
-        f"IDCG@{at}: all relevant documents of the corpus on the first ranks = "
+        f"DCG@{cell.k} = {_products(cell.gains, discount)} = {dcg}",
+        f"IDCG@{cell.k}: all relevant documents of the corpus on the first ranks = "
         f"{_products(cell.ideal, discount)} = {idcg}",
-        f"{cell.label} = DCG@{at} / IDCG@{at} = {dcg} / {idcg}",
+        f"{cell.label} = DCG@{cell.k} / IDCG@{cell.k} = {dcg} / {idcg}",
     ]
 
 
 def _products(gains: np.ndarray, weights: np.ndarray) -> str:
     pairs = zip(gains, weights, strict=True)
-    terms = [f"{gain:g} x {weight:.4g}" for gain, weight in pairs if gain > 0]
-    return " + ".join(terms) or "0"
+    return " + ".join(f"{gain:g} x {weight:.4g}" for gain, weight in pairs if gain > 0) or "0"
 
 
 def _err(m: Relevance) -> np.ndarray:
@@ -296,25 +289,21 @@ def own_words(cell: Cell) -> Arithmetic:
 
 # ---------------------------------------------------------------- the entries
 
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("HitRate", _hit_rate, _hit_rate_words, aliases=("hit", "success"), rises=True),
-        Metric("RR", _reciprocal_rank, _reciprocal_rank_words,
-               mean="MRR", aliases=("recip_rank",), rises=True),
-        Metric("nDCG", _ndcg, _ndcg_words, aliases=("ndcg_cut",)),
-        Metric("Precision", _precision, _precision_words, aliases=("p",)),
-        Metric("Recall", _recall, _recall_words, aliases=("r",), rises=True),
-        Metric("AP", _average_precision, _average_precision_words, mean="MAP", rises=True),
-        Metric("R-precision", _r_precision, _r_precision_words,
-               aliases=("rprec",), has_cutoff=False),
-        Metric("F1", _f1, _f1_words),
-        Metric("ERR", _err, _err_words, rises=True),
-        Metric("RBP", _rbp, _rbp_words, rises=True, parameters={"p": 0.8}),
-        Metric("Judged", _judged, _judged_words, needs_relevant=False),
-        Metric("Unique", _unique, _unique_words, is_share=False, rises=True, needs_relevant=False),
-    )
-}  # fmt: skip
+_ENTRIES = (
+    Metric("HitRate", _hit_rate, _hit_rate_words, aliases=("hit", "success"), rises=True),
+    Metric("RR", _rr, _rr_words, mean="MRR", aliases=("recip_rank",), rises=True),
+    Metric("nDCG", _ndcg, _ndcg_words, aliases=("ndcg_cut",)),
+    Metric("Precision", _precision, _precision_words, aliases=("p",)),
+    Metric("Recall", _recall, _recall_words, aliases=("r",), rises=True),
+    Metric("AP", _average_precision, _average_precision_words, mean="MAP", rises=True),
+    Metric("R-precision", _r_precision, _r_precision_words, aliases=("rprec",), has_cutoff=False),
+    Metric("F1", _f1, _f1_words),
+    Metric("ERR", _err, _err_words, rises=True),
+    Metric("RBP", _rbp, _rbp_words, rises=True, parameters={"p": 0.8}),
+    Metric("Judged", _judged, _judged_words, needs_relevant=False),
+    Metric("Unique", _unique, _unique_words, is_share=False, rises=True, needs_relevant=False),
+)
+METRICS = {metric.name: metric for metric in _ENTRIES}
 THE_FIVE = ("HitRate", "RR", "nDCG", "Precision", "Recall")
 
 
@@ -346,9 +335,7 @@ def find_metric(written: str) -> Named:
             f"{written!r}: {name} has no cutoff, its rank is the number of relevant documents."
         )
     if at and not (cutoff.isascii() and cutoff.isdecimal()):
-        raise ValueError(
-            f"{shown(written)}: a positive integer must stand behind the @, as in nDCG@10."
-        )
+        raise ValueError(f"{shown(written)}: a positive integer goes behind the @, as in nDCG@10.")
 
     parameters = dict(metric.parameters)
     for part in given.removesuffix(")").split(",") if given else ():
@@ -361,13 +348,11 @@ def find_metric(written: str) -> Named:
 
 
 def _unknown(written: str, name: str, at_cutoff: str) -> ValueError:
-    known = {
-        alias.lower(): metric.name
-        for metric in METRICS.values()
-        for alias in (metric.name, metric.mean, *metric.aliases)
-    }
+    known: dict[str, str] = {}
+    for metric in METRICS.values():
+        names = (metric.name, metric.mean, *metric.aliases)
+        known |= {alias.lower(): metric.name for alias in names}
     near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     hint = f" Did you mean {known[near[0]]}{at_cutoff}?" if near else ""
-    return ValueError(
-        f"No metric is called {shown(written)}.{hint} There are: {', '.join(METRICS)}."
-    )
+    there = ", ".join(METRICS)
+    return ValueError(f"No metric is called {shown(written)}.{hint} There are: {there}.")

@@ -20,6 +20,8 @@ from rageval_kit.relevance import Policies, Relevance, match
 Cutoffs: TypeAlias = int | Sequence[int]
 Metrics: TypeAlias = Sequence[str | Formula]
 
+_Fraction: TypeAlias = tuple[np.ndarray, np.ndarray]
+
 _KS = (1, 3, 5)
 
 
@@ -358,41 +360,39 @@ def matrix_for(
 
 def values_of(columns: Sequence[Column], matrix: Relevance) -> np.ndarray:
     """Return the value of every query and column: (n, columns), NaN where a policy excludes."""
-    fractions = _fractions(columns, matrix)
-    return np.column_stack([
-        _of_query(column, *_at(column, fractions, matrix), matrix) for column in columns
-    ])  # fmt: skip
-
-
-def fraction_of(column: Column, matrix: Relevance, row: int) -> tuple[float, float]:
-    """Return numerator and denominator of one cell."""
-    numerator, denominator = _at(column, _fractions([column], matrix), matrix)
-    return float(numerator[row]), float(denominator[row])
+    values = []
+    for column, (numerator, denominator) in zip(
+        columns, fractions_of(columns, matrix), strict=True
+    ):
+        nothing = np.zeros(len(numerator))
+        of_queries = np.divide(numerator, denominator, out=nothing, where=denominator > 0)
+        if column.metric.needs_relevant:
+            of_queries = matrix.apply_no_relevant(of_queries)
+        values.append(of_queries)
+    return np.column_stack(values)
 
 
 def summarise(
     columns: Sequence[Column], matrix: Relevance, average: Literal["macro", "pooled"] = "macro"
 ) -> pd.DataFrame:
     """Return the averages: a row a metric, a column a cutoff."""
-    fractions = _fractions(columns, matrix)
+    if average == "macro":
+        means = [pd.Series(values).mean() for values in values_of(columns, matrix).T]
+    else:
+        pairs = zip(columns, fractions_of(columns, matrix), strict=True)
+        means = [_pooled(column, *fraction, matrix) for column, fraction in pairs]
+
     rows = pd.Index(dict.fromkeys(column.name_of_mean for column in columns), name="metric")
     cutoffs = pd.Index(list(dict.fromkeys(column.cutoff for column in columns)), name="k")
     summary = pd.DataFrame(np.nan, index=rows, columns=cutoffs)
-    for column in columns:
-        numerator, denominator = _at(column, fractions, matrix)
-        if average == "macro":
-            mean = pd.Series(_of_query(column, numerator, denominator, matrix)).mean()
-        else:
-            mean = _pooled(column, numerator, denominator, matrix)
+    for column, mean in zip(columns, means, strict=True):
         summary.loc[column.name_of_mean, column.cutoff] = mean
     return summary
 
 
-_Fractions: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]
-
-
-def _fractions(columns: Sequence[Column], matrix: Relevance) -> _Fractions:
-    """Work out each formula once: numerator and denominator, both (n, K)."""
+def fractions_of(columns: Sequence[Column], matrix: Relevance) -> list[_Fraction]:
+    """Return numerator and denominator of every query, n each, for each column."""
+    # Each formula is worked out once, at every rank: (n, K).
     shape = matrix.grades.shape
     fractions = {}
     for column in {column.name: column for column in columns}.values():
@@ -414,23 +414,14 @@ def _fractions(columns: Sequence[Column], matrix: Relevance) -> _Fractions:
                 f"{column.name} must return an array of shape {shape}, a row a query and a column "
                 f"a rank, and a denominator for it if there is one; found: {error}."
             ) from error
-    return fractions
-
-
-def _at(column: Column, fractions: _Fractions, matrix: Relevance) -> tuple[np.ndarray, np.ndarray]:
-    """Return numerator and denominator of every query at the column's cutoff."""
-    cutoff = column.cutoff
-    place = -1 if cutoff == "R" else int(np.searchsorted(matrix.ranks, cutoff))
-    numerator, denominator = fractions[column.name]
-    return numerator[:, place], denominator[:, place]
-
-
-def _of_query(
-    column: Column, numerator: np.ndarray, denominator: np.ndarray, matrix: Relevance
-) -> np.ndarray:
-    nothing = np.zeros(len(numerator))
-    values = np.divide(numerator, denominator, out=nothing, where=denominator > 0)
-    return matrix.apply_no_relevant(values) if column.metric.needs_relevant else values
+    # A column takes those of its cutoff; R-precision has looked at all ranks.
+    at_cutoff = []
+    for column in columns:
+        cutoff = column.cutoff
+        place = -1 if cutoff == "R" else int(np.searchsorted(matrix.ranks, cutoff))
+        numerator, denominator = fractions[column.name]
+        at_cutoff.append((numerator[:, place], denominator[:, place]))
+    return at_cutoff
 
 
 def _pooled(

@@ -375,7 +375,7 @@ def _ranked_positions(
         codes = rows[order][starts]
     if not by_score:
         ranks = key if order is None else key[order]
-        _refuse_gaps(ranks, starts, lengths, codes, judged.query_ids)
+        _refuse_gaps(np.repeat(codes, lengths), ranks, judged.query_ids)
 
     # Cut each ranking at the depth, before a document id is touched.
     ours = codes >= 0
@@ -447,22 +447,18 @@ def _order_ties_by_doc_id(order: np.ndarray, rows: np.ndarray, key: np.ndarray, 
     order[tied] = order[tied][np.lexsort((-by_text, group[tied]))]
 
 
-def _refuse_gaps(
-    ranks: np.ndarray, starts: np.ndarray, lengths: np.ndarray, codes: np.ndarray, ids: pd.Index
-) -> None:
+def _refuse_gaps(rows: np.ndarray, ranks: np.ndarray, query_ids: pd.Index) -> None:
     """Refuse ranks that are not 1, 2, 3, ...: a gap closed in silence would raise the scores."""
-    within = np.arange(len(ranks)) - np.repeat(starts, lengths)
-    broken = (ranks != within + 1) & np.repeat(codes >= 0, lengths)
+    broken = (ranks != ranks_in_blocks(rows) + 1) & (rows >= 0)
     if not broken.any():
         return
 
     # Show the ranks of the first query that has one too many, or too few.
-    at = int(np.flatnonzero(broken)[0])
-    block = int(np.searchsorted(starts, at, side="right")) - 1
-    its_ranks = ranks[starts[block] : starts[block] + lengths[block]]
-    what = "a rank appears twice" if len(set(its_ranks)) < len(its_ranks) else "ranks have gaps"
+    row = rows[broken][0]
+    of_query = [f"{rank:g}" for rank in ranks[rows == row]]
+    what = "a rank appears twice" if len(set(of_query)) < len(of_query) else "ranks have gaps"
     raise ValueError(
-        f"results, {ids[codes[block]]}: {what} ({name_some([f'{rank:g}' for rank in its_ranks])}). "
+        f"results, {query_ids[row]}: {what} ({name_some(of_query)}). "
         "Ranks count 1, 2, 3, ...; after rows were filtered out, number them again, or drop the "
         "column rank and keep a score that is higher when better."
     )

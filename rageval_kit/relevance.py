@@ -50,7 +50,7 @@ class Policies(TypedDict, total=False):
     gain: Gain
 
 
-_DEFAULTS = Policies(no_relevant="exclude", duplicates="error", gain="linear")
+# Of each policy, what there is to choose, the default first.
 _CHOICES: dict[str, tuple[str, ...]] = {
     "no_relevant": get_args(NoRelevant),
     "duplicates": get_args(Duplicates),
@@ -201,9 +201,8 @@ def match(
     _warn_of_the_search(judged, results, depth)
     found = read_hits(results, judged, None if chosen["duplicates"] == "unique" else depth)
     refuse_other_types(judged.docs, found.docs, "relevant_doc_ids", "doc_id")
-    for finding in order_findings(
-        found, judged.query_ids, knowledge(results).get("lower_is_better")
-    ):
+    lower_is_better = knowledge(results).get("lower_is_better")
+    for finding in order_findings(found, judged.query_ids, lower_is_better):
         warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
 
     # A (query, document) pair becomes one number, so that all are matched at once.
@@ -215,17 +214,16 @@ def match(
     n_repeats = np.bincount(found.rows[repeated], minlength=len(judged.query_ids))
     if chosen["duplicates"] == "error" and repeated.any():
         raise _repeated_document(found, repeated, judged.query_ids)
-    if chosen["duplicates"] == "unique":
-        found, hit_keys = _fold(found, hit_keys, repeated, depth)
+    if chosen["duplicates"] == "unique":  # keep the first of each, close the gaps, then cut
+        first, within = ~repeated, ranks_in_blocks(found.rows[~repeated]) < depth
+        found, hit_keys = found.keep(first).keep(within), hit_keys[first][within]
         repeated = np.zeros(len(hit_keys), dtype=bool)
 
     # Policy: a query without a relevant document.
     without = judged.n_relevant == 0
     if chosen["no_relevant"] == "error" and without.any():
         names = name_some(judged.query_ids[without].tolist())
-        raise ValueError(
-            f'No relevant document for {names}. Judge them, or choose no_relevant="exclude".'
-        )
+        raise ValueError(f'No relevant document for {names}. Judge it, or no_relevant="exclude".')
 
     # Each hit gets the grade of its judgement; -1 says that nobody judged it.
     judgement = pd.Index(judged_keys).get_indexer(pd.Index(hit_keys))
@@ -254,13 +252,13 @@ def _complete(policies: Mapping[str, Any]) -> Policies:
     for name, value in policies.items():
         if name not in _CHOICES:
             hint = " The cutoff is called k here." if name == "ks" else ""
-            raise TypeError(
-                f"No policy is called {shown(name)}; there are: {', '.join(_CHOICES)}.{hint}"
-            )
+            policies_are = ", ".join(_CHOICES)
+            raise TypeError(f"No policy is called {shown(name)}; there are: {policies_are}.{hint}")
         if not isinstance(value, str) or value not in _CHOICES[name]:
             choices = ", ".join(map(repr, _CHOICES[name]))
             raise ValueError(f"{name}={shown(value)} is not a policy. Choose one of: {choices}.")
-    return Policies(**{**_DEFAULTS, **policies})  # type: ignore[typeddict-item]
+    defaults = {name: choices[0] for name, choices in _CHOICES.items()}
+    return Policies(**{**defaults, **policies})  # type: ignore[typeddict-item]
 
 
 def _warn_of_the_search(judged: Judgements, results: ResultsLike, depth: int) -> None:
@@ -316,15 +314,6 @@ def _pair_keys(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.ndarray]
     rows = np.concatenate([judged.rows, found.rows])
     keys = rows * len(docs) + codes
     return keys[: len(judged.docs)], keys[len(judged.docs) :]
-
-
-def _fold(
-    found: Hits, hit_keys: np.ndarray, repeated: np.ndarray, depth: int
-) -> tuple[Hits, np.ndarray]:
-    """Keep the first of each document, close the gaps, then cut."""
-    folded, keys = found.keep(~repeated), hit_keys[~repeated]
-    within = folded.ranks < depth
-    return folded.keep(within), keys[within]
 
 
 def _repeated_document(found: Hits, repeated: np.ndarray, query_ids: pd.Index) -> ValueError:
