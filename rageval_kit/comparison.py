@@ -3,7 +3,8 @@
 The unit is the query: every interval and test resamples queries, the same ones for every run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
@@ -89,9 +90,7 @@ def compare(
     names = _names(runs)
     baseline = names[0] if baseline is None else baseline
     if not isinstance(baseline, str) or baseline not in names:
-        raise ValueError(
-            f"No run is called {shown(baseline)}; there are: {', '.join(map(str, names))}."
-        )
+        raise ValueError(f"No run is called {shown(baseline)}; there are: {', '.join(names)}.")
     columns = as_columns(metrics, _shallowest(runs) if k is None else k)
     rng = as_generator(seed)
 
@@ -107,26 +106,20 @@ def compare(
     table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_numpy())
     n_compared = int(tested.sum())
     if n_compared / (resamples + 1) >= _LEVEL:  # the least p there can be, after the correction
-        least = round(n_compared / _LEVEL)
-        raise ValueError(
-            f"resamples={resamples} cannot tell {count(n_compared, 'comparison')}: "
-            f"use more than {least:,}."
-        )
+        told = f"resamples={resamples} cannot tell {count(n_compared, 'comparison')}"
+        raise ValueError(f"{told}: use more than {round(n_compared / _LEVEL):,}.")
 
     table = table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
     table["verdict"] = [_verdict(row, n_compared) for row in table.to_dict("records")]
-    table.attrs = what_was_decided(matrices[baseline], runs[baseline]) | {
-        "baseline": baseline,
-        "resamples": resamples,
-        "seed": seed,
-        "comparisons": n_compared,
-    }
+    chosen = {"baseline": baseline, "resamples": resamples, "seed": seed, "comparisons": n_compared}
+    table.attrs = what_was_decided(matrices[baseline], runs[baseline]) | chosen
     return table
 
 
 def _names(runs: Runs) -> list[str]:
     wanted = 'a dict of at least two runs, such as {"old": results, "new": other}'
-    if not isinstance(runs, Mapping) or _are_hits(runs):
+    kinds = {type(run) for run in runs.values()} if isinstance(runs, Mapping) else {list}
+    if kinds and kinds <= {list, tuple}:  # the hits of one run, which has no name
         raise wrong_type("runs", wanted, runs)
     if len(runs) < 2:
         raise ValueError(f"runs must be {wanted}; found {count(len(runs), 'run')}.")
@@ -134,11 +127,6 @@ def _names(runs: Runs) -> list[str]:
     if odd:
         raise TypeError(f"runs: every name must be a text, found {shown(odd[0])}. Rename it.")
     return list(runs)
-
-
-def _are_hits(runs: Mapping[Any, Any]) -> bool:
-    """Say whether these are the results of one run, and not runs by name."""
-    return bool(runs) and all(isinstance(value, (list, tuple)) for value in runs.values())
 
 
 def _shallowest(runs: Runs) -> int:
@@ -159,9 +147,7 @@ def _matrices(
     runs: Runs, judged: Judgements, columns: Sequence[Column], policies: Policies
 ) -> dict[str, Relevance]:
     """Return the relevance matrix of every run; refuse runs that cannot be compared."""
-    matrices = {
-        name: matrix_for(columns, judged, results, policies) for name, results in runs.items()
-    }
+    matrices = {name: matrix_for(columns, judged, run, policies) for name, run in runs.items()}
 
     # All are held against the first run.
     first, reference = next(iter(matrices.items()))
@@ -209,7 +195,7 @@ def compare_values(
         labels: of the metrics.
         resamples, rng: see `resampled_means` and `randomization_p`.
     """
-    rows: dict[int, list[dict[str, Any]]] = {}
+    rows = {}
     missing = np.isnan(values).any(axis=1)  # (queries, metrics)
 
     # Metrics with a value for the same queries share their resamples, which take most of the time.
@@ -218,10 +204,8 @@ def compare_values(
         of_queries = values[~np.array(pattern)][:, :, alike]
         n, n_runs, n_metrics = of_queries.shape
         if n < 2:
-            raise ValueError(
-                f"{labels[alike[0]]}: {count(n, 'query')} with a value; "
-                "at least two are needed to compare."
-            )
+            found = f"{labels[alike[0]]}: {count(n, 'query')} with a value"
+            raise ValueError(f"{found}; at least two are needed to compare.")
 
         # The interval: the same queries are drawn for the means and for the differences.
         changes = of_queries - of_queries[:, [base]]
@@ -232,20 +216,14 @@ def compare_values(
 
         # The test: could the differences be as large if old and new were only names?
         p = randomization_p(changes.reshape(n, -1), resamples, rng).reshape(n_runs, n_metrics)
-        for place, metric in enumerate(alike):
-            rows[metric] = []
-            for run, name in enumerate(names):
-                head = {"metric": labels[metric], "run": name}
-                row = _mean_row(of_queries[:, run, place], limits[:, 0, run, place])
-                if run != base:
-                    change, interval = changes[:, run, place], limits[:, 1, run, place]
-                    row |= _change_row(change, interval, p[run, place])
-                rows[metric].append(head | row)
-    return [row for metric in range(len(labels)) for row in rows[metric]]
-
-
-def _mean_row(values: np.ndarray, limits: np.ndarray) -> dict[str, Any]:
-    return {"mean": values.mean(), "low": limits[0], "high": limits[1]}
+        for (place, metric), (run, name) in product(enumerate(alike), enumerate(names)):
+            row = {"metric": labels[metric], "run": name, "mean": of_queries[:, run, place].mean()}
+            row["low"], row["high"] = limits[:, 0, run, place]
+            if run != base:
+                change, interval = changes[:, run, place], limits[:, 1, run, place]
+                row |= _change_row(change, interval, p[run, place])
+            rows[metric, run] = row
+    return [rows[metric, run] for metric, run in sorted(rows)]
 
 
 def _change_row(change: np.ndarray, limits: np.ndarray, p: float) -> dict[str, Any]:
@@ -271,12 +249,9 @@ def resampled_means(values: np.ndarray, resamples: int, rng: np.random.Generator
     that memory stays bounded. How often each row was drawn, times the values, is one product.
     """
     values, rng = _as_numbers(values, "values", ndim=2), as_generator(rng)
-    resamples = as_cutoff(resamples, "resamples", _MOST_RESAMPLES)
     n = len(values)
-    part = max(1, _CELLS // n)
     means = []
-    for start in range(0, resamples, part):
-        size = min(part, resamples - start)
+    for size in _parts(resamples, n):
         drawn = rng.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
         times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
         means.append(times.astype(float) @ values / n)
@@ -292,17 +267,22 @@ def randomization_p(
     ``permutation_test`` counts, p is never 0.
     """
     differences, rng = _as_numbers(differences, "differences", ndim=2), as_generator(rng)
-    resamples = as_cutoff(resamples, "resamples", _MOST_RESAMPLES)
     n = len(differences)
     seen = np.abs(differences.mean(axis=0))
     extreme = np.zeros(differences.shape[1], dtype=int)
-    part = max(1, _CELLS // n)
-    for start in range(0, resamples, part):
-        size = min(part, resamples - start)
+    for size in _parts(resamples, n):
         signs = rng.integers(0, 2, size=(size, n), dtype=np.int8) * 2.0 - 1
         # The tolerance lets a flipped sum that is equal but for rounding count as equally extreme.
         extreme += (np.abs(signs @ differences / n) >= seen - _ROUNDING).sum(axis=0)
     return (extreme + 1) / (resamples + 1)
+
+
+def _parts(resamples: int, n: int) -> Iterator[int]:
+    """Part the resamples of n queries, so that memory stays bounded."""
+    resamples = as_cutoff(resamples, "resamples", _MOST_RESAMPLES)
+    part = max(1, _CELLS // n)
+    for start in range(0, resamples, part):
+        yield min(part, resamples - start)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
@@ -391,15 +371,11 @@ def differences(
     q1               1.0             A*
     """
     if isinstance(runs, Mapping) and len(runs) != 2:
-        raise ValueError(
-            f"differences needs exactly two runs, found {len(runs)}: choose two of those compared."
-        )
+        raise ValueError(f"differences needs exactly two runs, found {len(runs)}: choose two.")
     old, new = _names(runs)
     columns = as_columns([metric], _shallowest(runs) if k is None else k)
     if len(columns) != 1:
-        raise ValueError(
-            f"differences shows one metric at one k, found {len(columns)}: choose one."
-        )
+        raise ValueError(f"differences shows one metric at one k. Choose one of {len(columns)}.")
     judged = read_judgements(all_qa)
     matrices = _matrices(runs, judged, columns, policies)
 
@@ -418,7 +394,6 @@ def _marked_rankings(matrix: Relevance) -> list[str]:
     """Return the ranking of each query as a line, with a star behind what is relevant."""
     lines = []
     for row in range(len(matrix.query_ids)):
-        docs = matrix.docs(row)
-        stars = ["*" if hit else "" for hit in matrix.hits[row, : len(docs)]]
-        lines.append(" ".join(f"{doc}{star}" for doc, star in zip(docs, stars, strict=True)))
+        marked = zip(matrix.docs(row), matrix.hits[row], strict=False)  # ranks may hold nothing
+        lines.append(" ".join(f"{doc}*" if is_hit else str(doc) for doc, is_hit in marked))
     return lines

@@ -54,9 +54,7 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
         if not doc_id.strip():
             raise ValueError(f"{where}: the doc_id is empty. Give every document an id.")
         if doc_id in seen:
-            raise ValueError(
-                f"doc_id {shown(doc_id)} appears twice: rename it in entry {position}."
-            )
+            raise ValueError(f"doc_id {shown(doc_id)} appears twice, in {where} too. Rename it.")
         seen.add(doc_id)
     return records
 

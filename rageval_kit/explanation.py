@@ -35,8 +35,7 @@ class Explanation:
         table = self.ranking.to_string(float_format=lambda value: f"{value:.4g}")
         return "\n".join([f"{self.column} of {self.query_id}", "", table, "", *self.lines])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 def explain(

@@ -1,7 +1,7 @@
 """Findings and the report that gathers them: what is wrong, where, and what to do."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -33,8 +33,6 @@ def _printable(text: str) -> str:
     >>> print(_printable("q1" + chr(10) + "[OK]"))
     q1\n[OK]
     """
-    if text.isprintable():
-        return text
     escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return "".join(escaped)
 
@@ -83,8 +81,7 @@ class Report:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row a finding: ``severity, kind, where, what, cure``."""
-        columns = list(Finding.__dataclass_fields__)
-        return pd.DataFrame([asdict(finding) for finding in self.findings], columns=columns)
+        return pd.DataFrame(self.findings, columns=list(Finding.__dataclass_fields__))
 
     def raise_if_errors(self) -> None:
         """Raise ValueError with the whole report if there is an error."""

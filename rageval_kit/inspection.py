@@ -14,7 +14,6 @@ from rageval_kit.invariants import metric_called, score_findings
 from rageval_kit.judgements import (
     AllQA,
     Judgements,
-    as_objects,
     is_relevant,
     read_judgements,
     refuse_strange_ids,
@@ -134,7 +133,7 @@ def _ids_of(docs: Docs) -> set[Any]:
     records = as_records(docs, "docs")
     for position, doc in enumerate(records, start=1):
         want_fields(doc, ("doc_id",), f"docs, entry {position}")
-    ids = as_objects([doc["doc_id"] for doc in records])
+    ids = [doc["doc_id"] for doc in records]
     refuse_strange_ids(ids, "doc_id", "docs")
     return set(ids)
 
@@ -203,9 +202,6 @@ def check_scores(summary: pd.DataFrame) -> Report:
 def _refuse_no_numbers(summary: pd.DataFrame) -> None:
     for name, row in summary.iterrows():
         for k, value in row.items():
-            empty = value is None or (isinstance(value, float) and value != value)
-            if not empty and not is_number(value):
-                raise TypeError(
-                    f"{name}, k={k}: the score must be a number between 0 and 1, found "
-                    f"{shown(value)}. Write 0.62 for 62 %."
-                )
+            if value is not None and not is_number(value):
+                found = f"the score must be a number between 0 and 1, found {shown(value)}"
+                raise TypeError(f"{name}, k={k}: {found}. Write 0.62 for 62 %.")

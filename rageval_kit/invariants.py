@@ -10,6 +10,7 @@ from rageval_kit.formulas import Metric, find_metric
 
 # A mean over queries and a sum of doubles differ from the exact value in the last digits.
 _ROUNDING = 1e-9
+_TOO_LARGE = "Look for repeated documents, or for a denominator that forgets relevant documents"
 
 
 def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
@@ -21,40 +22,25 @@ def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
     table = {str(metric): _by_cutoff(values) for metric, values in summary.iterrows()}
     for name, values in table.items():
         metric = metric_called(name)
-        if metric is not None and metric.is_share:
-            yield from _outside(name, values)
-        if metric is not None and metric.rises:
-            yield from _falling(name, values)
+        if metric is None:
+            continue
+        for k, value in values.items():
+            if metric.is_share and not -_ROUNDING <= value <= 1 + _ROUNDING:
+                what, cure = f"{value:.4g} is outside 0..1", _TOO_LARGE
+                yield Finding("error", "range", f"{name}@{k}", what, cure)
+        for (k, value), (deeper, later) in pairwise(values.items()):
+            if metric.rises and later < value - _ROUNDING:
+                fall = f"falls from {value:.4g} at k={k} to {later:.4g} at k={deeper}"
+                what, cure = f"{fall}, and can only rise with k", "Is a distance sorted descending?"
+                yield Finding("error", "falls with k", name, what, cure)
 
     for k, hit in table.get("HitRate", {}).items():
         rr = table.get("MRR", {}).get(k, 0.0)
         if rr > hit + _ROUNDING:
-            what = (
-                f"MRR {rr:.4g} is above HitRate {hit:.4g}, "
-                "and 1 / rank is at most 1 where something was found"
-            )
+            above = f"MRR {rr:.4g} is above HitRate {hit:.4g}"
+            what = f"{above}, and 1 / rank is at most 1 where something was found"
             cure = "Average both over the same queries"
             yield Finding("error", "MRR above HitRate", f"k={k}", what, cure)
-
-
-def _outside(name: str, values: dict[int, float]) -> Iterator[Finding]:
-    for k, value in values.items():
-        if not -_ROUNDING <= value <= 1 + _ROUNDING:
-            what = f"{value:.4g} is outside 0..1"
-            yield Finding("error", "range", f"{name}@{k}", what, _TOO_LARGE)
-
-
-_TOO_LARGE = "Look for repeated documents, or for a denominator that forgets relevant documents"
-
-
-def _falling(name: str, values: dict[int, float]) -> Iterator[Finding]:
-    for (k, value), (deeper, later) in pairwise(values.items()):
-        if later < value - _ROUNDING:
-            what = (
-                f"falls from {value:.4g} at k={k} to {later:.4g} at k={deeper}, "
-                "and can only rise with k"
-            )
-            yield Finding("error", "falls with k", name, what, "Is a distance sorted descending?")
 
 
 def metric_called(name: str) -> Metric | None:

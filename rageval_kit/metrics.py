@@ -234,15 +234,13 @@ def caption(table: pd.DataFrame) -> str:
         TypeError: it is no table.
         ValueError: the table does not come from the kit, or lost its ``attrs`` on the way.
     """
-    decided = getattr(table, "attrs", None)
-    if decided is None:
+    if not isinstance(table, pd.DataFrame):
         raise wrong_type("table", "what evaluate or per_query returned", table)
+    decided = table.attrs
     needed = {"evaluated", "without_relevant", "index", *Policies.__annotations__}
     if not needed <= decided.keys() or decided["no_relevant"] not in TREATMENT:
-        raise ValueError(
-            "This table has no attrs of the kit: pass what evaluate or per_query returned, "
-            "unchanged."
-        )
+        wanted = "pass what evaluate or per_query returned, unchanged"
+        raise ValueError(f"This table has no attrs of the kit: {wanted}.")
 
     queries = count(decided["evaluated"], "query")
     treated = TREATMENT[decided["no_relevant"]]
@@ -306,28 +304,21 @@ def as_columns(metrics: Metrics, ks: Cutoffs) -> list[Column]:
     columns = list(dict.fromkeys(named))
     if not columns:
         raise ValueError('metrics is empty: name at least one, such as ["nDCG@10"].')
-    labels = [column.label for column in columns]
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(
-            f"Two different metrics are called {twice}: give your function a name of its own."
-        )
+    labels = pd.Index([column.label for column in columns])
+    if not labels.is_unique:
+        twice = labels[labels.duplicated()][0]
+        raise ValueError(f"Two different metrics are called {twice}: rename your function.")
     return columns
 
 
 def _columns_of(metric: str | Formula, cutoffs: Sequence[int]) -> list[Column]:
     if callable(metric):
         if not hasattr(metric, "__name__"):
-            raise TypeError(
-                f"The metric {shown(metric)} has no name for its column: write it as a function, "
-                "with def."
-            )
+            raise TypeError(f"The metric {shown(metric)} has no name for its column: use def.")
         own = Metric(metric.__name__, metric, own_words, is_share=False)
         return [Column(own, k) for k in cutoffs]
     if not isinstance(metric, str):
-        raise TypeError(
-            f'A metric is a name such as "nDCG@10" or a function, found {shown(metric)}.'
-        )
+        raise TypeError(f'A metric is a name ("nDCG@10") or a function, found {shown(metric)}.')
 
     named = find_metric(metric)
     if not named.metric.has_cutoff:
@@ -428,10 +419,8 @@ def _pooled(
     column: Column, numerator: np.ndarray, denominator: np.ndarray, matrix: Relevance
 ) -> float:
     if matrix.policies["no_relevant"] in ("zero", "one"):
-        raise ValueError(
-            "A pooled average sums over relevant documents: "
-            'it needs no_relevant="exclude" or "error".'
-        )
+        wanted = 'no_relevant="exclude" or "error"'
+        raise ValueError(f"A pooled average sums over relevant documents: it needs {wanted}.")
     pooled = matrix.n_relevant > 0 if column.metric.needs_relevant else slice(None)
     total = denominator[pooled].sum()
     return float(numerator[pooled].sum() / total) if total else float("nan")
