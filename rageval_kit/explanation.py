@@ -114,15 +114,15 @@ def _cell(column: Column, matrix: Relevance, row: int) -> Cell:
     shown = int((matrix.ranks <= k).sum())
     parts = ("grades", "gains", "ideal", "judged", "new")
     of_ranks = {part: getattr(matrix, part)[row, :shown] for part in parts}
-    ((numerator, denominator),) = fractions_of([column], matrix)
+    numerators, denominators = fractions_of([column], matrix)
     return Cell(
         label=column.label,
         k=k,
         docs=matrix.docs(row)[:k],
         relevant=relevant,
         best_grade=matrix.best_grade,
-        numerator=float(numerator[row]),
-        denominator=float(denominator[row]),
+        numerator=float(numerators[row, 0]),
+        denominator=float(denominators[row, 0]),
         **of_ranks,
     )
 

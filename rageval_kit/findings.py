@@ -107,9 +107,8 @@ def order_findings(
     n = len(query_ids)
     rises = np.bincount(found.rows[1:][within & (steps > 0)], minlength=n) > 0
     falls = np.bincount(found.rows[1:][within & (steps < 0)], minlength=n) > 0
-    mixed, rising, falling = (
-        query_ids[rows].tolist() for rows in (rises & falls, rises & ~falls, falls & ~rises)
-    )
+    mixed = query_ids[rises & falls].tolist()
+    rising, falling = query_ids[rises & ~falls].tolist(), query_ids[falls & ~rises].tolist()
 
     if mixed:
         what = "the scores neither fall nor rise along the ranking"

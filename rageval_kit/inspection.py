@@ -55,8 +55,7 @@ def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None)
         *order_findings(matrix.found, matrix.query_ids, rankings.lower_is_better),
         *same_ranking(matrix.found, matrix.query_ids),
         *_repeats(matrix),
-        *_coverage(judged, rankings),
-        *_questions(judged, rankings),
+        *_queries(judged, rankings),
         *(_corpus(judged, rankings, depth, docs) if docs is not None else ()),
         *_scores(matrix),
     ]
@@ -75,7 +74,7 @@ def _repeats(matrix: Relevance) -> Iterator[Finding]:
         yield Finding("error", "repeated document", str(matrix.query_ids[row]), what, cure)
 
 
-def _coverage(judged: Judgements, rankings: Results) -> Iterator[Finding]:
+def _queries(judged: Judgements, rankings: Results) -> Iterator[Finding]:
     missing = [query_id for query_id in judged.query_ids if not rankings.get(query_id)]
     if missing:
         what = f"no results for {count(len(missing), 'query')}: the score is 0"
@@ -86,9 +85,6 @@ def _coverage(judged: Judgements, rankings: Results) -> Iterator[Finding]:
         what = f"results of {count(len(unknown), 'query')} not in all_qa are left out"
         cure = "Evaluate with the queries that were searched"
         yield Finding("warning", "unknown query", name_some(unknown), what, cure)
-
-
-def _questions(judged: Judgements, rankings: Results) -> Iterator[Finding]:
     changed = changed_questions(judged, rankings.questions)
     if changed:
         what = "all_qa asks another question than the one that was searched"

@@ -347,6 +347,8 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
     """Refuse ids that look alike and differ in their Unicode form: they would never match."""
     if kind_of_ids(ids) != "text" or "".join(ids).isascii():
         return
+
+    # The first id of each NFC form stands for it; another one of that form is a twin.
     seen: dict[str, str] = {}
     for value in ids:
         if any("\ud800" <= letter <= "\udfff" for letter in value):
@@ -357,7 +359,6 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
         twin = seen.setdefault(unicodedata.normalize("NFC", value), value)
         if twin != value:
             raise ValueError(
-                f"{field} {shown(value)} is written in two Unicode forms (NFC and NFD), which look "
-                "alike and never match. "
+                f"{field} {shown(value)} is written in two Unicode forms (NFC and NFD): no match. "
                 'Bring all ids to one form: unicodedata.normalize("NFC", id).'
             )

@@ -20,8 +20,6 @@ from rageval_kit.relevance import Policies, Relevance, match
 Cutoffs: TypeAlias = int | Sequence[int]
 Metrics: TypeAlias = Sequence[str | Formula]
 
-_Fraction: TypeAlias = tuple[np.ndarray, np.ndarray]
-
 _KS = (1, 3, 5)
 
 
@@ -351,16 +349,11 @@ def matrix_for(
 
 def values_of(columns: Sequence[Column], matrix: Relevance) -> np.ndarray:
     """Return the value of every query and column: (n, columns), NaN where a policy excludes."""
-    values = []
-    for column, (numerator, denominator) in zip(
-        columns, fractions_of(columns, matrix), strict=True
-    ):
-        nothing = np.zeros(len(numerator))
-        of_queries = np.divide(numerator, denominator, out=nothing, where=denominator > 0)
-        if column.metric.needs_relevant:
-            of_queries = matrix.apply_no_relevant(of_queries)
-        values.append(of_queries)
-    return np.column_stack(values)
+    numerators, denominators = fractions_of(columns, matrix)
+    nothing = np.zeros(numerators.shape)
+    values = np.divide(numerators, denominators, out=nothing, where=denominators > 0)
+    needs_relevant = [column.metric.needs_relevant for column in columns]
+    return np.where(needs_relevant, matrix.apply_no_relevant(values), values)
 
 
 def summarise(
@@ -370,8 +363,7 @@ def summarise(
     if average == "macro":
         means = [pd.Series(values).mean() for values in values_of(columns, matrix).T]
     else:
-        pairs = zip(columns, fractions_of(columns, matrix), strict=True)
-        means = [_pooled(column, *fraction, matrix) for column, fraction in pairs]
+        means = _pooled(columns, matrix)
 
     rows = pd.Index(dict.fromkeys(column.name_of_mean for column in columns), name="metric")
     cutoffs = pd.Index(list(dict.fromkeys(column.cutoff for column in columns)), name="k")
@@ -381,49 +373,53 @@ def summarise(
     return summary
 
 
-def fractions_of(columns: Sequence[Column], matrix: Relevance) -> list[_Fraction]:
-    """Return numerator and denominator of every query, n each, for each column."""
-    # Each formula is worked out once, at every rank: (n, K).
-    shape = matrix.grades.shape
-    fractions = {}
-    for column in {column.name: column for column in columns}.values():
-        given = column.metric.formula(matrix, **dict(column.parameters))
-        numerator, denominator = (
-            given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
-        )
+def fractions_of(columns: Sequence[Column], matrix: Relevance) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numerators and the denominators of every query and column: (n, columns) each."""
+    # Each formula is worked out once, for all cutoffs.
+    formulas = {column.name: column for column in columns}
+    at_ranks = {name: _at_every_rank(column, matrix) for name, column in formulas.items()}
 
-        # One of the user's may have any shape.
-        try:
-            if np.shape(numerator) != shape:
-                raise ValueError(f"an array of shape {np.shape(numerator)}")
-            fractions[column.name] = (
-                np.asarray(numerator, dtype=float),
-                np.broadcast_to(np.asarray(denominator, dtype=float), shape),
-            )
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{column.name} must return an array of shape {shape}, a row a query and a column "
-                f"a rank, and a denominator for it if there is one; found: {error}."
-            ) from error
-    # A column takes those of its cutoff; R-precision has looked at all ranks.
-    at_cutoff = []
+    # A column takes what stands at its cutoff; R-precision has looked at all ranks.
+    numerators, denominators = [], []
     for column in columns:
-        cutoff = column.cutoff
-        place = -1 if cutoff == "R" else int(np.searchsorted(matrix.ranks, cutoff))
-        numerator, denominator = fractions[column.name]
-        at_cutoff.append((numerator[:, place], denominator[:, place]))
-    return at_cutoff
+        cutoff = matrix.ranks[-1] if column.cutoff == "R" else column.cutoff
+        place = np.searchsorted(matrix.ranks, cutoff)
+        numerators.append(at_ranks[column.name][0][:, place])
+        denominators.append(at_ranks[column.name][1][:, place])
+    return np.column_stack(numerators), np.column_stack(denominators)
 
 
-def _pooled(
-    column: Column, numerator: np.ndarray, denominator: np.ndarray, matrix: Relevance
-) -> float:
+def _at_every_rank(column: Column, matrix: Relevance) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the formula gives: numerator and denominator, both (n, K)."""
+    given = column.metric.formula(matrix, **dict(column.parameters))
+    numerator, denominator = given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
+
+    # One of the user's may have any shape.
+    shape = matrix.grades.shape
+    try:
+        if np.shape(numerator) != shape:
+            raise ValueError(f"an array of shape {np.shape(numerator)}")
+        denominators = np.broadcast_to(np.asarray(denominator, dtype=float), shape)
+        return np.asarray(numerator, dtype=float), denominators
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{column.name} must return an array of shape {shape}, a row a query and a column "
+            f"a rank, and a denominator for it if there is one; found: {error}."
+        ) from error
+
+
+def _pooled(columns: Sequence[Column], matrix: Relevance) -> list[float]:
+    """Return the sum of the numerators over the sum of the denominators, for each column."""
     if matrix.policies["no_relevant"] in ("zero", "one"):
         wanted = 'no_relevant="exclude" or "error"'
         raise ValueError(f"A pooled average sums over relevant documents: it needs {wanted}.")
-    pooled = matrix.n_relevant > 0 if column.metric.needs_relevant else slice(None)
-    total = denominator[pooled].sum()
-    return float(numerator[pooled].sum() / total) if total else float("nan")
+    numerators, denominators = fractions_of(columns, matrix)
+    means = []
+    for place, column in enumerate(columns):
+        rows = matrix.n_relevant > 0 if column.metric.needs_relevant else slice(None)
+        total = denominators[rows, place].sum()
+        means.append(float(numerators[rows, place].sum() / total) if total else float("nan"))
+    return means
 
 
 def _warn_of_repeats(matrix: Relevance) -> None:

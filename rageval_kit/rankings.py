@@ -83,6 +83,8 @@ class Results(dict[Any, list[Hit]]):
         ):
             if not isinstance(value, kind):
                 raise wrong_type(name, "what search_all(...) gives", value)
+
+        # The hits are the dict itself; the rest is known of them.
         super().__init__(hits)
         self.k = 0 if isinstance(k, int) and k == 0 else as_cutoff(k)
         self.score_name = score_name
@@ -151,11 +153,11 @@ class Results(dict[Any, list[Hit]]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row a hit: ``query_id, rank, doc_id, title, score``; rank counts from 1."""
-        rows = [
-            (query_id, rank, hit["doc_id"], hit.get("title", ""), hit.get("score", np.nan))
-            for query_id, hits in as_rankings(self).items()
-            for rank, hit in enumerate(hits, start=1)
-        ]
+        rows = []
+        for query_id, hits in as_rankings(self).items():
+            for rank, hit in enumerate(hits, start=1):
+                title, score = hit.get("title", ""), hit.get("score", np.nan)
+                rows.append((query_id, rank, hit["doc_id"], title, score))
         table = pd.DataFrame(rows, columns=["query_id", "rank", "doc_id", "title", "score"])
         table.attrs = dict[Any, Any](self.known)
         return table
