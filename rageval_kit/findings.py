@@ -69,10 +69,8 @@ class Report:
         verdict = "[FAIL]" if self.errors else "[OK]"
         counts = f"{count(len(self.errors), 'error')}, {count(len(self.warnings), 'warning')}"
         lines = [f"{verdict} {self.checked}: {counts}"]
-        for name, sentences, most in (
-            ("error", self.errors, _ERRORS),
-            ("warning", self.warnings, _WARNINGS),
-        ):
+        kinds = ("error", self.errors, _ERRORS), ("warning", self.warnings, _WARNINGS)
+        for name, sentences, most in kinds:
             lines += [f"  {name}: {sentence}" for sentence in sentences[:most]]
             if len(sentences) > most:
                 more = count(len(sentences) - most, f"more {name}")

@@ -142,22 +142,24 @@ def _products(gains: np.ndarray, weights: np.ndarray) -> str:
 
 def _err(m: Relevance) -> np.ndarray:
     """Add up 1 / rank times the chance that a reader who stops when satisfied stops there."""
-    satisfied = _satisfied(m.grades, m.best_grade)
-    reads_on = np.cumprod(1 - satisfied, axis=1)
-    arrives = np.hstack([np.ones((len(satisfied), 1)), reads_on[:, :-1]])
-    return np.cumsum(arrives * satisfied / m.ranks, axis=1)
+    _, stops = _satisfied_and_stops(m.grades, m.best_grade)
+    return np.cumsum(stops / m.ranks, axis=1)
 
 
-def _satisfied(grades: np.ndarray, best_grade: float) -> np.ndarray:
-    """Return the chance that a document of this grade satisfies; gdeval's scale ends at grade 4."""
+def _satisfied_and_stops(grades: np.ndarray, best_grade: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chances that the document of each rank satisfies, and that a reader stops there.
+
+    The scale of grades ends at the best, and as gdeval's not below 4.
+    """
     top = max(best_grade, 4.0)
-    return np.exp2(np.maximum(grades, 0.0) - top) - np.exp2(-top)
+    satisfied = np.exp2(np.maximum(grades, 0.0) - top) - np.exp2(-top)
+    reads_on = np.cumprod(1 - satisfied, axis=-1)
+    arrives = np.concatenate([np.ones_like(reads_on[..., :1]), reads_on[..., :-1]], axis=-1)
+    return satisfied, arrives * satisfied
 
 
 def _err_words(cell: Cell) -> Arithmetic:
-    satisfied = _satisfied(cell.grades, cell.best_grade)
-    arrives = np.concatenate([[1.0], np.cumprod(1 - satisfied)[:-1]])
-    stops = arrives * satisfied
+    satisfied, stops = _satisfied_and_stops(cell.grades, cell.best_grade)
     terms = [f"{stops[rank - 1]:.4g} / {rank}" for rank in cell.hit_ranks]
     return {"satisfied": satisfied, "stops here": stops}, [
         f"satisfied = (2 ** grade - 1) / 2 ** {max(cell.best_grade, 4.0):g}",
