@@ -359,6 +359,7 @@ def refuse_confusable(ids: Sequence[Any], field: str) -> None:
         twin = seen.setdefault(unicodedata.normalize("NFC", value), value)
         if twin != value:
             raise ValueError(
-                f"{field} {shown(value)} is written in two Unicode forms (NFC and NFD): no match. "
+                f"{field} {shown(value)} is written in two Unicode forms (NFC and NFD), which look "
+                "alike and never match. "
                 'Bring all ids to one form: unicodedata.normalize("NFC", id).'
             )

@@ -404,8 +404,9 @@ def _key(table: pd.DataFrame) -> tuple[np.ndarray, bool]:
         raise KeyError("results has neither rank nor score, so the table has no order. Add one.")
     if table.attrs.get("lower_is_better"):
         raise ValueError(
-            "results: the scores are distances (lower is better), not similarities. Keep the "
-            "column rank of results.to_frame(); if you turned them round, clear table.attrs."
+            "results: the scores are distances (lower is better) and would be read as "
+            "similarities. Keep the column rank of results.to_frame(), which holds the order; if "
+            "you turned the scores round, clear table.attrs."
         )
     return -numbers(table, "score", "results"), True
 

@@ -223,7 +223,9 @@ def match(
     without = judged.n_relevant == 0
     if chosen["no_relevant"] == "error" and without.any():
         names = name_some(judged.query_ids[without].tolist())
-        raise ValueError(f'No relevant document for {names}. Judge it, or no_relevant="exclude".')
+        raise ValueError(
+            f'No relevant document for {names}. Judge them, or choose no_relevant="exclude".'
+        )
 
     # Each hit gets the grade of its judgement; -1 says that nobody judged it.
     judgement = pd.Index(judged_keys).get_indexer(pd.Index(hit_keys))
