@@ -285,7 +285,7 @@ def numbers(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
     """Return a column of finite numbers."""
     dtype = table[column].dtype
     if dtype.kind in "bc" or not pd.api.types.is_numeric_dtype(dtype):  # True, 1j
-        raise TypeError(f"{name}: {column} must be numbers, found {dtype}: pd.to_numeric(...).")
+        raise TypeError(f"{name}: {column} must be numbers, found {dtype}. Use pd.to_numeric.")
 
     # A score may be infinite, and ranks first or last; a rank or a grade may not.
     values = table[column].to_numpy(dtype=float, na_value=np.nan)

@@ -232,9 +232,9 @@ def caption(table: pd.DataFrame) -> str:
         TypeError: it is no table.
         ValueError: the table does not come from the kit, or lost its ``attrs`` on the way.
     """
-    if not isinstance(table, pd.DataFrame):
+    decided = getattr(table, "attrs", None)
+    if decided is None:
         raise wrong_type("table", "what evaluate or per_query returned", table)
-    decided = table.attrs
     needed = {"evaluated", "without_relevant", "index", *Policies.__annotations__}
     if not needed <= decided.keys() or decided["no_relevant"] not in TREATMENT:
         wanted = "pass what evaluate or per_query returned, unchanged"
