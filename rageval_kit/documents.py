@@ -54,7 +54,10 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
         if not doc_id.strip():
             raise ValueError(f"{where}: the doc_id is empty. Give every document an id.")
         if doc_id in seen:
-            raise ValueError(f"doc_id {shown(doc_id)} appears twice, in {where} too. Rename it.")
+            raise ValueError(
+                f"doc_id {shown(doc_id)} appears twice (again in {where}). "
+                "Give each document its own id."
+            )
         seen.add(doc_id)
     return records
 

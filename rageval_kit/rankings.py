@@ -231,7 +231,9 @@ def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
         raise TypeError(f"{where}: {wanted}; found {shown(hit)}.")
     for field in want:
         if not isinstance(hit.get(field), str):
-            raise KeyError(f"{where}: {hit['doc_id']} has no {field}. search_all(...) gives it.")
+            raise KeyError(
+                f"{where}: the hit {hit['doc_id']} has no {field}. search_all(...) gives it."
+            )
 
     score = hit.get("score")
     if score is pd.NA or (is_number(score) and score != score):
