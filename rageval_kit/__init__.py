@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "accuracy": "JUDGE_PROMPT answer_accuracy judge_agreement judge_answers",
     "answers": "ANSWER_PROMPT ExtractiveAnswerer generate_answers",
+    "chunks": "split_documents",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
     "dataset": "load_dataset",
     "diagnosis": (
@@ -28,6 +29,7 @@ _NAMES = {
     "inspection": "check_results check_scores",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
     "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
+    "passages": "cut_results match_passages passage_scores precision_omega",
     "plots": (
         "plot_abstention plot_comparison plot_differences plot_hits plot_lines "
         "plot_relevance_matrix"
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from rageval_kit.answers import (
         ANSWER_PROMPT, ExtractiveAnswerer, generate_answers,
     )
+    from rageval_kit.chunks import split_documents
     from rageval_kit.comparison import (
         compare, differences, holm, queries_needed, randomization_p, resampled_means,
     )
@@ -110,6 +113,9 @@ if TYPE_CHECKING:
     )
     from rageval_kit.metrics import (
         caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall,
+    )
+    from rageval_kit.passages import (
+        cut_results, match_passages, passage_scores, precision_omega,
     )
     from rageval_kit.plots import (
         plot_abstention, plot_comparison, plot_differences, plot_hits, plot_lines,

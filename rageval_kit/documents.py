@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Record: TypeAlias = Mapping[str, Any]
 Docs: TypeAlias = Sequence[Any] | pd.DataFrame  # of dicts, or of LangChain documents
 
+# Where a chunk stands: what a document keeps, in a store and in its hits, beside its text.
+PLACE_FIELDS = ("source_id", "start", "end", "page")
+
 # What LangChain makes up where no id is given.
 _RANDOM_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -146,8 +149,13 @@ def stored_id(document: "Document") -> str | None:
     return doc_id if isinstance(doc_id, str) else None
 
 
+def place_fields(record: Record) -> dict[str, Any]:
+    """Return what a document says about where it stands; nothing for one that is no chunk."""
+    return {field: record[field] for field in PLACE_FIELDS if field in record}
+
+
 def read_document(document: "Document") -> dict[str, Any]:
-    """Return a LangChain document as ``{"doc_id", "title", "content"}``.
+    """Return a LangChain document as ``{"doc_id", "title", "content"}``, and a chunk's place.
 
     Raises:
         ValueError: it has no doc_id.
@@ -164,4 +172,5 @@ def read_document(document: "Document") -> dict[str, Any]:
     title = title if isinstance(title, str) else ""
     first_line, _, rest = document.page_content.partition("\n")
     content = rest if title and first_line == title else document.page_content
-    return {"doc_id": doc_id, "title": title, "content": content}
+    place = place_fields(document.metadata)
+    return {"doc_id": doc_id, "title": title, "content": content, **place}

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from rageval_kit.documents import PLACE_FIELDS
 from rageval_kit.judgements import (
     Judgements,
     as_index,
@@ -249,7 +250,8 @@ def _as_lists(table: pd.DataFrame) -> dict[Any, list[Hit]]:
     everyone = Judgements(query_ids, nothing.astype(int), as_objects([]), nothing, [])
     rows, positions, _ = _ranked_positions(table, everyone, depth=None)
 
-    fields = [field for field in ("doc_id", "title", "content", "score") if field in table]
+    known = ("doc_id", "title", "content", *PLACE_FIELDS, "score")
+    fields = [field for field in known if field in table]
     ranked = table[fields].iloc[positions]
     if "score" in fields and ranked["score"].isna().all():
         ranked = ranked.drop(columns="score")

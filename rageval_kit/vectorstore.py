@@ -1,8 +1,8 @@
 """Build, save and load a FAISS vectorstore through LangChain.
 
 The only file that imports ``langchain_community`` and knows how its store keeps things. The text of
-a document in the store is its title, a line break, and its content; ``doc_id`` and ``title`` are in
-the metadata.
+a document in the store is its title, a line break, and its content; ``doc_id`` and ``title``
+are in the metadata, and of a chunk where it stands in its source.
 """
 
 import hashlib
@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rageval_kit.documents import Docs, as_docs, one_line, read_document, text_of
+from rageval_kit.documents import (
+    Docs,
+    as_docs,
+    one_line,
+    place_fields,
+    read_document,
+    text_of,
+)
 from rageval_kit.files import as_path, make_folder, write_whole
 from rageval_kit.identity import model_name
 from rageval_kit.messages import count, describe, name_some, show_progress, wrong_type
@@ -108,8 +115,8 @@ def _as_document(doc: Mapping[str, Any]) -> "Document":
         raise ValueError(
             f"{doc['doc_id']} has neither a title nor a content: there is nothing to embed."
         )
-    metadata = {"doc_id": doc["doc_id"], "title": one_line(doc, "title")}
-    return Document(id=str(doc["doc_id"]), page_content=text, metadata=metadata)
+    named = {"doc_id": doc["doc_id"], "title": one_line(doc, "title")}
+    return Document(id=str(doc["doc_id"]), page_content=text, metadata=named | place_fields(doc))
 
 
 def embed_documents(
