@@ -1,11 +1,13 @@
 """What repeats do to the scores: find copies, fold them, and build indexes that hold some."""
 
 import difflib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,8 +15,8 @@ import pandas as pd
 from rageval_kit.documents import Docs, as_docs, field_text, read_document
 from rageval_kit.judgements import AllQA, as_objects, as_queries, refuse_strange_ids
 from rageval_kit.language import equal_text_key, split_sentences
-from rageval_kit.messages import as_cutoff, is_number, name_some, wrong_type
-from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
+from rageval_kit.messages import as_cutoff, is_number, name_some, shown, wrong_type
+from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, direction, score_steps
 from rageval_kit.search import search_all
 from rageval_kit.vectorstore import (
     assemble,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
 
+FoldBy: TypeAlias = Literal["first", "max", "mean", "sum"]
 SourceOf: TypeAlias = Mapping[str, str] | Callable[[Mapping[str, Any]], str]
 
 _BLOCK = 1_000  # vectors searched at a time
@@ -164,7 +167,7 @@ def _differs(one: str, other: str) -> str:
 # ---------------------------------------------------------------- fold
 
 
-def fold(results: ResultsLike, source_of: SourceOf, k: int) -> Results:
+def fold(results: ResultsLike, source_of: SourceOf, k: int, by: FoldBy = "first") -> Results:
     """Turn hits of chunks or copies into hits of their sources: the first stays, the gap is closed.
 
     Args:
@@ -173,17 +176,25 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int) -> Results:
         source_of: ``{chunk_id: source_id}`` (a doc_id that is not in it is its own source), or a
             function from a hit to the source's doc_id.
         k: how many documents must remain.
+        by: where a source is ranked: where its ``"first"`` hit is, or by the ``"max"`` (the best),
+            ``"mean"`` or ``"sum"`` of the scores of those of its hits that the search brought.
+            Squared L2 distances d are summed as 1 - d / 2, the cosine of vectors of length 1.
 
     >>> results = {"q1": [{"doc_id": "A#2"}, {"doc_id": "A"}, {"doc_id": "B"}]}
     >>> fold(results, {"A#2": "A"}, k=2)["q1"]
     [{'doc_id': 'A'}, {'doc_id': 'B'}]
 
     Raises:
-        ValueError: fewer than k documents remain for a query, although its ranking was cut off.
+        ValueError: fewer than k documents remain for a query, although its ranking was cut off; or
+            the scores are distances that have no sum, or their direction is not known.
+        KeyError: a hit has no score to rank by.
         TypeError: results, source_of or what it gives for a hit is of another kind.
     """
+    if not isinstance(by, str) or by not in get_args(FoldBy):
+        choices = ", ".join(map(repr, get_args(FoldBy)))
+        raise ValueError(f"by={shown(by)} is no way to fold. Choose one of: {choices}.")
     k, results = as_cutoff(k), as_rankings(results)
-    folded, short = _fold(results, source_of, k)
+    folded, short = _fold(results, source_of, k, by)
     if short:
         depth = max(map(len, results.values()))
         found = f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places"
@@ -210,11 +221,15 @@ def search_folded(
         depth *= 2
 
 
-def _fold(results: Results, source_of: SourceOf, k: int) -> tuple[Results, list[Any]]:
+def _fold(
+    results: Results, source_of: SourceOf, k: int, by: FoldBy = "first"
+) -> tuple[Results, list[Any]]:
     """Return the first k sources of each query, and which have fewer though cut off."""
     if not callable(source_of) and not isinstance(source_of, Mapping):
         wanted = "a dict {chunk_id: source_id} or a function from a hit to its source"
         raise wrong_type("source_of", wanted, source_of)
+    if by != "first":
+        results = _ranked_by(by, results, source_of)
     folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
 
     # A ranking was cut off if it is as long as was asked for, or as the longest where that is
@@ -225,16 +240,74 @@ def _fold(results: Results, source_of: SourceOf, k: int) -> tuple[Results, list[
 
 
 def _fold_ranking(hits: Sequence[Hit], source_of: SourceOf) -> list[Hit]:
+    first: dict[Any, Hit] = {}
+    for source, hit in zip(_sources(hits, source_of), hits, strict=True):
+        first.setdefault(source, {**hit, "doc_id": source})
+    return list(first.values())
+
+
+def _sources(hits: Sequence[Hit], source_of: SourceOf) -> list[Any]:
     if callable(source_of):
         sources = [source_of(hit) for hit in hits]
     else:
         sources = [source_of.get(hit["doc_id"], hit["doc_id"]) for hit in hits]
     refuse_strange_ids(as_objects(sources), "doc_id", "source_of")
+    return sources
 
-    first: dict[Any, Hit] = {}
-    for source, hit in zip(sources, hits, strict=True):
-        first.setdefault(source, {**hit, "doc_id": source})
-    return list(first.values())
+
+def _ranked_by(by: FoldBy, results: Results, source_of: SourceOf) -> Results:
+    """Return the hits of every source under one score, made of all of theirs, and ranked by it."""
+    lower = _direction_to_fold(results)
+    if by == "sum" and lower:
+        results, lower = _as_cosines(results), False
+    ways: dict[str, Callable[[list[float]], float]] = {"mean": fmean, "sum": sum}
+    together = ways.get(by, min if lower else max)
+
+    ranked = {}
+    for query_id, hits in results.items():
+        sources = _sources(hits, source_of)
+        scores: dict[Any, list[float]] = defaultdict(list)
+        for source, hit in zip(sources, hits, strict=True):
+            scores[source].append(float(hit["score"]))
+        score = {source: together(its) for source, its in scores.items()}
+
+        # Equal scores keep their order.
+        again = [{**hit, "score": score[source]} for source, hit in zip(sources, hits, strict=True)]
+        ranked[query_id] = sorted(again, key=itemgetter("score"), reverse=not lower)
+    return results.with_hits(ranked, results.k)
+
+
+def _direction_to_fold(results: Results) -> bool | None:
+    """Say whether lower scores are better; refuse results that do not tell, or have no scores."""
+    for query_id, hits in results.items():
+        for rank, hit in enumerate(hits, start=1):
+            if hit.get("score") is None:
+                raise KeyError(
+                    f"results, {query_id}, rank {rank}: the hit {hit['doc_id']} has no score to "
+                    'fold by. Fold by="first", or keep the scores of the search.'
+                )
+    lower = direction(results)
+    if lower is None and any(any(score_steps(hits)) for hits in results.values()):
+        raise ValueError(
+            "The scores rise in one ranking and fall in another: is lower or higher better? Say "
+            "it, results.lower_is_better = True, or look at the search."
+        )
+    return lower
+
+
+def _as_cosines(results: Results) -> Results:
+    """Return squared L2 distances d as 1 - d / 2: more hits must not make a source worse."""
+    if results.score_name != "squared L2 distance":
+        raise ValueError(
+            "The scores are lower when better, and a sum of them would rank a source the worse "
+            'the more of it is found. Fold by="max" or "mean", or turn them into similarities.'
+        )
+    hits = {
+        query_id: [{**hit, "score": 1 - hit["score"] / 2} for hit in its]
+        for query_id, its in results.items()
+    }
+    named = {"score_name": "sum of cosines", "lower_is_better": False}
+    return Results(hits, **results.known | named)
 
 
 # ---------------------------------------------------------------- indexes that hold copies

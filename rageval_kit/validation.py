@@ -15,6 +15,7 @@ from rageval_kit.findings import Finding, Report
 from rageval_kit.judgements import AllQA, JudgementError, as_queries, is_relevant, relevant_grades
 from rageval_kit.language import equal_text_key
 from rageval_kit.messages import count, name_some, plural, shown, wrong_type
+from rageval_kit.passages import passage_problems
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
@@ -25,7 +26,8 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
 
     Errors are what makes a metric wrong: a relevant_doc_id that is in no document, a repeated,
     missing, empty or non-text id, ids that differ only by type, white space, case or Unicode
-    form, a grade that is not a number. Warnings are what makes it misleading: equal texts,
+    form, a grade that is not a number, a relevant passage that does not stand in its document
+    once. Warnings are what makes it misleading: equal texts,
     repeated questions, queries without a relevant document, a question that is a document's text.
 
     >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
@@ -65,16 +67,20 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
             where, cure = "table of judgements", "Then validate again"
             findings.append(Finding("error", "table", where, what, cure))
 
+    # A query may name passages in place of documents.
+    judged = [{"relevant_doc_ids": [], **qa} if "relevant_passages" in qa else qa for qa in queries]
+
     # One look at each thing that can be wrong.
     findings += [
         *_missing(documents, "document", ["doc_id", "title", "content"]),
-        *_missing(queries, "query", of_query),
+        *_missing(judged, "query", of_query),
         *_ids(documents, "document", "doc_id"),
         *_ids(queries, "query", "query_id"),
         *_contents(documents, "document", "doc_id", ["title", "content"]),
         *_contents(queries, "query", "query_id", ["question"]),
         *_untitled(documents),
         *_judgements(documents, queries),
+        *_passages(documents, queries),
         *_texts(documents, queries),
     ]
     return Report(findings, f"{count(len(documents), 'document')}, {count(len(queries), 'query')}")
@@ -235,6 +241,18 @@ def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterat
     if len(grades) < listed:
         what = "a document appears twice in relevant_doc_ids; it counts once"
         yield Finding("warning", "repeated judgement", name, what, "Remove the repeat")
+
+
+def _passages(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
+    """Find passages that cannot be read, and those that do not stand in their document, once."""
+    pairs = [(doc.get("doc_id"), doc.get("content")) for doc in documents]
+    texts = {
+        doc_id: text for doc_id, text in pairs if isinstance(doc_id, str) and isinstance(text, str)
+    }
+    for qa in queries:
+        if "relevant_passages" in qa:
+            for error in passage_problems(qa, texts):
+                yield Finding("error", "passage", error.where, error.what, error.cure)
 
 
 class _Corpus:
