@@ -94,8 +94,8 @@ def _pieces(splitter: Splitter, text: str, doc_id: str) -> list[str]:
 def place(pieces: Sequence[str], text: str, doc_id: str) -> Iterator[tuple[int, int]]:
     r"""Give start and end of each piece, by walking through the text in order.
 
-    A piece begins behind the beginning of the one before, and ends behind its end. Where its text
-    stands several times, it is the last place that leaves nothing out, else the first:
+    A piece begins behind the beginning of the one before, and ends behind its end if it can. Where
+    its text stands several times, it is the last place that leaves nothing out, else the first:
 
     >>> list(place(["la la", "la la", "do"], "la la la la\ndo", "song"))
     [(0, 5), (6, 11), (12, 14)]
@@ -105,22 +105,19 @@ def place(pieces: Sequence[str], text: str, doc_id: str) -> Iterator[tuple[int, 
     """
     start, end = -1, 0
     for number, piece in enumerate(pieces, start=1):
-        places = _places(piece, text, start, end)
-        if not places:
+        found = _next_place(piece, text, start, end) or _next_place(piece, text, start, start)
+        if not found:
             raise ValueError(
                 f"{doc_id}: chunk {number} ({shown(piece)}) is not found behind the one before. A "
                 "splitter must give the document's own text, in order: put titles or summaries "
                 "before the chunks after splitting."
             )
-        start, end = places
-        yield start, end
+        yield found
+        start, end = found[0], max(end, found[1])
 
 
-def _places(piece: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the place of a piece behind the one that starts and ends here; None if there is none.
-
-    A piece that is not there to the letter is looked for without regard to white space.
-    """
+def _next_place(piece: str, text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return where a piece starts behind ``start`` and ends behind ``end``; None if nowhere."""
     ink = _INK.search(text, end)
     latest = ink.start() if ink else len(text)  # what begins later leaves something out
 
@@ -131,14 +128,20 @@ def _places(piece: str, text: str, start: int, end: int) -> tuple[int, int] | No
     if at >= 0:
         return at, at + len(piece)
 
-    # Otherwise written; where a letter was cut in two, each of the two chunks gets it whole.
-    found = [
-        (
-            max(0, its_start - piece.startswith(_HALF)),
-            min(len(text), its_end + piece.endswith(_HALF)),
-        )
-        for its_start, its_end in find_text(piece.strip(_HALF), text)
-    ]
+    # With other white space.
+    halves = piece.startswith(_HALF), piece.endswith(_HALF)
+    found = [_with_halves(text, place, halves) for place in find_text(piece.strip(_HALF), text)]
     behind = [its for its in found if its[0] > start and its[1] > end]
     gapless = [its for its in behind if its[0] <= latest]
     return next(iter(gapless[-1:] or behind[:1]), None)
+
+
+def _with_halves(text: str, place: tuple[int, int], halves: tuple[bool, bool]) -> tuple[int, int]:
+    """Return a place with the letters of which only half stands in the piece, before and behind."""
+    start, end = place
+    if halves[0]:
+        start = max(0, len(text[:start].rstrip()) - 1)
+    if halves[1]:
+        behind = _INK.search(text, end)
+        end = behind.end() if behind else end
+    return start, end
