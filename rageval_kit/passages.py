@@ -441,11 +441,8 @@ def passage_scores(results: ResultsLike, chunks: Docs, all_qa: AllQA) -> pd.Data
         hits = known.places_of(rankings.get(query_id, []), query_id)
         held, wanted = _held(passages, hits), _characters(passages)
         length = sum(hit.end - hit.start for hit in hits)
-        rows[query_id] = (
-            _share(held, wanted),
-            _share(held, length) if wanted else np.nan,
-            _share(held, length + wanted - held) if wanted else np.nan,
-        )
+        wholes = [wanted, max(length, 1), length + wanted - held]  # without hits: 0
+        rows[query_id] = [held / whole if wanted else np.nan for whole in wholes]
     return _table(rows, ["Recall", "Precision", "IoU"])
 
 
@@ -478,8 +475,8 @@ def precision_omega(chunks: Docs, all_qa: AllQA, strict: bool = False) -> pd.Dat
     rows = {}
     for query_id, passages in known.gold(as_queries(all_qa)).items():
         meeting = [place for passage in passages for place in known.meeting(passage, strict)]
-        held = _held(passages, meeting)
-        rows[query_id] = (_share(held, _characters([*passages, *meeting])),)
+        either = _characters([*passages, *meeting])
+        rows[query_id] = [_held(passages, meeting) / either if either else np.nan]
     return _table(rows, ["Precision-omega"])
 
 
@@ -500,10 +497,6 @@ def _characters(places: Sequence[Place]) -> int:
         total += max(end - reached, 0)
         before, reached = doc_id, max(end, reached)
     return total
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else np.nan
 
 
 def _table(rows: Mapping[Any, Sequence[float]], columns: Sequence[str]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import faiss
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, ids
+from conftest import ROOT, hits, ids, scored
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
@@ -618,6 +618,76 @@ def test_no_results_fold_to_none():
 def test_fold_refuses_a_bad_k(k):
     with pytest.raises(ValueError, match="k must be a positive integer"):
         fold(searched(["A"], k=1), {}, k)
+
+
+OF = {"A1": "A", "A2": "A", "B1": "B"}
+SIMILAR = Results(
+    {"q1": scored(("B1", 0.9), ("A1", 0.8), ("A2", 0.7), ("C", 0.1))}, 4, "cosine", False
+)
+FAR = Results(
+    {"q1": scored(("B1", 0.2), ("A1", 0.4), ("A2", 0.6), ("C", 1.8))},
+    4,
+    "squared L2 distance",
+    True,
+)
+
+
+@pytest.mark.parametrize(
+    ("results", "by", "wanted"),
+    [
+        (SIMILAR, "first", [("B", 0.9), ("A", 0.8), ("C", 0.1)]),
+        (SIMILAR, "max", [("B", 0.9), ("A", 0.8), ("C", 0.1)]),
+        (SIMILAR, "mean", [("B", 0.9), ("A", 0.75), ("C", 0.1)]),
+        (SIMILAR, "sum", [("A", 1.5), ("B", 0.9), ("C", 0.1)]),
+        (FAR, "max", [("B", 0.2), ("A", 0.4), ("C", 1.8)]),
+        (FAR, "mean", [("B", 0.2), ("A", 0.5), ("C", 1.8)]),
+        (FAR, "sum", [("A", 1.5), ("B", 0.9), ("C", 0.1)]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_fold_ranks_sources_by_the_scores_of_their_hits(results, by, wanted):
+    folded = fold(results, OF, 3, by)["q1"]
+    assert [hit["doc_id"] for hit in folded] == [doc_id for doc_id, _ in wanted]
+    assert [hit["score"] for hit in folded] == pytest.approx([score for _, score in wanted])
+
+
+def test_a_mean_can_put_the_best_hit_last():
+    results = Results({"q1": scored(("A1", 0.9), ("B1", 0.6), ("A2", 0.1))}, 3, "cosine", False)
+    assert ids(fold(results, OF, 2, "mean")["q1"]) == ["B", "A"]
+
+
+def test_equal_scores_keep_the_order_of_their_first_hits():
+    results = Results({"q1": scored(("B1", 0.5), ("A1", 0.5), ("A2", 0.5))}, 3, "cosine", False)
+    assert ids(fold(results, OF, 2, "mean")["q1"]) == ["B", "A"]
+
+
+def test_summed_distances_are_cosines_and_say_so():
+    folded = fold(FAR, OF, 3, "sum")
+    assert (folded.score_name, folded.lower_is_better) == ("sum of cosines", False)
+    assert FAR["q1"][0]["score"] == 0.2
+
+
+def test_other_distances_have_no_sum():
+    results = Results(dict(FAR), 4, "distance", True)
+    with pytest.raises(ValueError, match="lower when better.*max"):
+        fold(results, OF, 3, "sum")
+
+
+def test_hits_without_a_score_fold_by_the_first_only():
+    with pytest.raises(KeyError, match="q1, rank 1: the hit A1 has no score.*first"):
+        fold({"q1": hits("A1", "B1")}, OF, 2, "max")
+
+
+def test_scores_without_a_direction_fold_by_the_first_only():
+    results = {"q1": scored(("A1", 0.1), ("B1", 0.2)), "q2": scored(("A1", 0.2), ("B1", 0.1))}
+    with pytest.raises(ValueError, match="rise in one ranking and fall in another"):
+        fold(results, OF, 2, "max")
+
+
+@pytest.mark.parametrize("by", ["best", None, ["max"], 1])
+def test_fold_refuses_a_way_it_does_not_know(by):
+    with pytest.raises(ValueError, match="'first', 'max', 'mean', 'sum'"):
+        fold(SIMILAR, OF, 3, by)
 
 
 def test_folded_scores_are_those_of_the_policy_unique():
