@@ -826,7 +826,10 @@ def expect_validate_dataset(a, doubts):
 
 
 def expect_fold(a, doubts):
-    k, hits, source_of = oracle.cutoff(a["k"]), view(a["results"]), a["source_of"]
+    by, k = a.get("by", "first"), oracle.cutoff(a["k"])
+    if by not in ("first", "max", "mean", "sum"):
+        raise Refused(f"by={by!r}")
+    hits, source_of = view(a["results"]), a["source_of"]
     ranked = oracle.rankings(hits, doubts)
     refuse_broken(ranked)
     if isinstance(source_of, dict):
@@ -855,12 +858,260 @@ def expect_fold(a, doubts):
     }
     if any(len(docs) < k for docs in folded.values()):
         doubts.append("fewer than k documents remain")
+    if by != "first":
+        doubts.append("scores that may be missing, or have no direction or sum")
 
     def check(seen):
         found = {q: [hit["doc_id"] for hit in docs] for q, docs in seen.value.items()}
+        if by != "first":
+            want(all(len(set(docs)) == len(docs) <= k for docs in found.values()), f"{found!r}")
+            return
         expected = {q: [hit["doc_id"] for hit in docs] for q, docs in folded.items()}
         want(found == expected, f"{found!r}, by definition {expected!r}")
         want(seen.value.k == k, f"k={seen.value.k}")
+
+    return check
+
+
+# ---------------------------------------------------------------- chunks and passages
+
+
+def chunk_places(a, doubts):
+    """Return {chunk: (source, start, end)}, and each source's text as a dict of its characters."""
+    chunks = oracle.records(view(a["chunks"]), doubts, "chunks")
+    usual(chunks, doubts, "chunks", are_chunks)
+    texts = {}
+    for chunk in chunks:
+        letters = texts.setdefault(chunk["source_id"], {})
+        letters.update(zip(range(chunk["start"], chunk["end"]), chunk["content"], strict=True))
+    return {chunk["doc_id"]: place_in(chunk) for chunk in chunks}, texts
+
+
+def are_chunks(chunks):
+    return are_documents(chunks) and all(
+        type(chunk["source_id"]) is str
+        and type(chunk["start"]) is type(chunk["end"]) is int
+        and chunk["start"] >= 0
+        and chunk["end"] - chunk["start"] == len(chunk["content"])
+        for chunk in chunks
+    )
+
+
+def is_span(record, least=0):
+    start, end = record["start"], record["end"]
+    return type(start) is type(end) is int and 0 <= start and start + least <= end < 10**6
+
+
+def place_in(record):
+    return record["source_id"], record["start"], record["end"]
+
+
+def gold_passages(a, texts, doubts):
+    """Return {query_id: [(source, start, end)]}; doubt what is not as usual."""
+    queries = oracle.records(view(a["all_qa"]), doubts)
+    if not queries:
+        raise Refused("all_qa is empty")
+    usual(
+        queries,
+        doubts,
+        "all_qa",
+        lambda all_qa: len({qa["query_id"] for qa in all_qa}) == len(all_qa),
+    )
+    gold = {}
+    for qa in queries:
+        usual(
+            qa,
+            doubts,
+            "query_id",
+            lambda qa: type(qa["query_id"]) is str and qa["query_id"].strip(),
+        )
+        usual(qa, doubts, "passages", lambda qa: type(qa["relevant_passages"]) is list)
+        gold[qa["query_id"]] = [
+            a_passage(passage, texts, doubts) for passage in qa["relevant_passages"]
+        ]
+    return gold
+
+
+def a_passage(passage, texts, doubts):
+    usual(passage, doubts, "a passage", lambda p: type(p) is dict and p["doc_id"] in texts)
+    letters = texts[passage["doc_id"]]
+    if "start" in passage or "end" in passage:
+        usual(passage, doubts, "a passage", lambda p: is_span(p, 1))
+        return passage["doc_id"], passage["start"], passage["end"]
+    whole = "".join(letters.get(at, " ") for at in range(max(letters) + 1))
+    text = passage.get("text")
+    once = lambda t: t == t.strip() != "" and t.isprintable() and whole.count(t) == 1  # noqa: E731
+    usual(text, doubts, "the text of a passage", once)
+    start = whole.find(text)
+    if whole.find(text, start + 1) >= 0:
+        raise Refused(f"{text!r} stands there twice")
+    return passage["doc_id"], start, start + len(text)
+
+
+def hit_places(a, places, doubts):
+    """Return {query_id: [(chunk, place)]} of the hits."""
+    hits = view(a["results"])
+    ranked = oracle.rankings(hits, doubts)
+    refuse_broken(ranked)
+    for docs in ranked.values():
+        if any(doc not in places for doc in docs):
+            raise Refused("a hit is none of the chunks")
+        if len(set(docs)) < len(docs):
+            raise Refused("a chunk twice in a ranking")
+    if not oracle.is_table(hits):
+        every = [hit for ranking in hits.values() for hit in ranking]
+        as_chunk = lambda hit: "start" not in hit or place_in(hit) == places[hit["doc_id"]]  # noqa: E731
+        usual(every, doubts, "hits", lambda every: all(map(as_chunk, every)))
+        usual(
+            every,
+            doubts,
+            "hits",
+            lambda every: all(not {"source_id", "end"} & {*h} or "start" in h for h in every),
+        )
+    elif {"source_id", "start", "end"} & set(map(str, hits.columns)):
+        doubts.append("places in a table")
+    return {q: [(doc, places[doc]) for doc in docs] for q, docs in ranked.items()}
+
+
+def letters_of(*places):
+    return {(source, at) for source, start, end in places for at in range(start, end)}
+
+
+def expect_match_passages(a, doubts):
+    share = oracle.plain(a.get("coverage", 0.5))
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+        raise Refused(f"coverage={share!r}")
+    places, texts = chunk_places(a, doubts)
+    gold, ranked = gold_passages(a, texts, doubts), hit_places(a, places, doubts)
+    expected = {
+        q: list(found_by_hand(hits, gold.get(q, []), texts, share)) for q, hits in ranked.items()
+    }
+
+    def check(seen):
+        found = {q: [hit["doc_id"] for hit in hits] for q, hits in seen.value.results.items()}
+        want(found == expected, f"{found!r}, by definition {expected!r}")
+        relevant = {qa["query_id"]: qa["relevant_doc_ids"] for qa in seen.value.all_qa}
+        named = {q: ["{}:{}-{}".format(*place) for place in its] for q, its in gold.items()}
+        want(relevant == named, f"{relevant!r}, by definition {named!r}")
+
+    return check
+
+
+def found_by_hand(hits, passages, texts, share):
+    held, open_ones = set(), list(dict.fromkeys(passages))
+    ink = lambda source, at: not texts[source].get(at, " ").isspace()  # noqa: E731
+    for chunk, place in hits:
+        held |= letters_of(place)
+        completed = []
+        for passage in open_ones:
+            letters = {letter for letter in letters_of(passage) if ink(*letter)}
+            meets = passage[0] == place[0] and passage[2] > place[1]
+            if meets and len(letters & held) >= share * len(letters) - 1e-9:
+                completed.append(passage)
+        open_ones = [passage for passage in open_ones if passage not in completed]
+        yield from ["{}:{}-{}".format(*passage) for passage in completed] or [chunk]
+
+
+def expect_passage_scores(a, doubts):
+    places, texts = chunk_places(a, doubts)
+    gold, ranked = gold_passages(a, texts, doubts), hit_places(a, places, doubts)
+
+    def check(seen):
+        want(list(seen.value.index) == list(gold), f"rows {list(seen.value.index)!r}")
+        for query_id, passages in gold.items():
+            hits = [place for _, place in ranked.get(query_id, [])]
+            wanted, length = letters_of(*passages), sum(end - start for _, start, end in hits)
+            held = len(wanted & letters_of(*hits))
+            wholes = {
+                "Recall": len(wanted),
+                "Precision": length,
+                "IoU": length + len(wanted) - held,
+            }
+            for column, whole in wholes.items():
+                share = (held / whole if whole else 0.0) if wanted else NAN
+                want_close(seen.value.loc[query_id, column], share, f"{query_id} {column}")
+
+    return check
+
+
+def expect_precision_omega(a, doubts):
+    strict = a.get("strict", False)
+    usual(strict, doubts, "strict", lambda value: type(value) is bool)
+    places, texts = chunk_places(a, doubts)
+    gold, reach = gold_passages(a, texts, doubts), not strict
+
+    def check(seen):
+        for query_id, passages in gold.items():
+            meeting = [
+                (source, start, end)
+                for source, start, end in places.values()
+                if any(
+                    s == source and start < its_end + reach and its_start < end + reach
+                    for s, its_start, its_end in passages
+                )
+            ]
+            wanted, context = letters_of(*passages), letters_of(*meeting)
+            share = len(wanted & context) / len(wanted | context) if wanted else NAN
+            want_close(seen.value.loc[query_id, "Precision-omega"], share, query_id)
+
+    return check
+
+
+def expect_cut_results(a, doubts):
+    given = [name for name in ("hits", "characters") if a.get(name) is not None]
+    if len(given) != 1:
+        raise Refused("both or neither")
+    most, hits = oracle.cutoff(a[given[0]]), view(a["results"])
+    if most > 10**9:
+        doubts.append("a cut beyond all sense")
+    ranked = oracle.rankings(hits, doubts)
+    refuse_broken(ranked)
+    if given == ["hits"]:
+        return lambda seen: want(
+            {q: [hit["doc_id"] for hit in its] for q, its in seen.value.items()}
+            == {q: docs[:most] for q, docs in ranked.items()},
+            "other hits",
+        )
+    usual(hits, doubts, "results", lambda found: not oracle.is_table(found))
+    every = [hit for ranking in hits.values() for hit in ranking]
+    usual(every, doubts, "hits", lambda every: all(map(is_span, every)))
+
+    def check(seen):
+        for query_id, cut in seen.value.items():
+            before = hits[query_id]
+            room = sum(hit["end"] - hit["start"] for hit in before)
+            length = sum(hit["end"] - hit["start"] for hit in cut)
+            want(length == min(most, room), f"{query_id}: {length} of {room} characters")
+            want([h["doc_id"] for h in cut] == [h["doc_id"] for h in before[: len(cut)]], query_id)
+
+    return check
+
+
+def expect_split_documents(a, doubts):
+    docs, size = usual_docs(a["docs"], doubts), a["splitter"]
+    if isinstance(size, Lazy):
+        doubts.append("a splitter of its own")
+        raise Unknown("splitter")
+    size = oracle.cutoff(size)
+    ids = [doc["doc_id"] for doc in docs]
+    if any("#" in doc_id for doc_id in ids) or size > 10**9:
+        doubts.append("ids that a chunk may have, or a size beyond all sense")
+
+    def check(seen):
+        texts = {doc["doc_id"]: doc["content"] for doc in docs}
+        for chunk in seen.value:
+            text = texts[chunk["source_id"]]
+            want(text[chunk["start"] : chunk["end"]] == chunk["content"], chunk["doc_id"])
+            want(len(chunk["content"]) <= size, f"{chunk['doc_id']} is longer than {size}")
+        for doc_id, text in texts.items():
+            held = {
+                at
+                for c in seen.value
+                if c["source_id"] == doc_id
+                for at in range(c["start"], c["end"])
+            }
+            left = [letter for at, letter in enumerate(text) if at not in held]
+            want(not "".join(left).strip(), f"{doc_id} loses {left!r}")
 
     return check
 
@@ -1980,6 +2231,11 @@ EXPECT = {
     "check_results": expect_check_results,
     "check_scores": expect_check_scores,
     "validate_dataset": expect_validate_dataset,
+    "split_documents": expect_split_documents,
+    "match_passages": expect_match_passages,
+    "cut_results": expect_cut_results,
+    "passage_scores": expect_passage_scores,
+    "precision_omega": expect_precision_omega,
     "fold": expect_fold,
     "find_duplicates": expect_find_duplicates,
     "duplicate_index": expect_duplicate_index,

@@ -16,6 +16,7 @@ import itertools
 import json
 import math
 import random
+import types
 import unicodedata
 import warnings
 from collections.abc import Callable, Mapping
@@ -290,6 +291,12 @@ def faiss_store():
         warnings.simplefilter("ignore")
         from langchain_community.vectorstores.faiss import FAISS
     return FAISS
+
+
+@lazy
+def splitter(pieces):
+    """Return an object that splits every text into these pieces."""
+    return types.SimpleNamespace(split_text=lambda text: pieces)
 
 
 @lazy
@@ -1444,7 +1451,70 @@ def make_compared_queries(r, w):
     return called("differences", {"runs": hits, "all_qa": w.all_qa, "k": 3})
 
 
+def chunks_in(w, size=15):
+    """Return the documents cut every so many characters."""
+    return [
+        {
+            "doc_id": f"{doc['doc_id']}#{start // size + 1}",
+            "title": doc["title"],
+            "content": doc["content"][start : start + size],
+            "source_id": doc["doc_id"],
+            "start": start,
+            "end": min(start + size, len(doc["content"])),
+        }
+        for doc in w.docs
+        for start in range(0, len(doc["content"]), size)
+    ]
+
+
+def make_chunks(r, w):
+    return chunks_in(w) if r.random() < 0.8 else pd.DataFrame(chunks_in(w))
+
+
+def make_chunk_results(r, w):
+    """Return hits of the chunks, with their place or without."""
+    fields = r.choice((("doc_id",), ("doc_id", "source_id", "start", "end", "content")))
+    chunks = [{field: chunk[field] for field in fields} for chunk in chunks_in(w)]
+    hits = {
+        query_id: r.sample(chunks, min(len(chunks), r.randint(0, 6))) for query_id in w.query_ids
+    }
+    if r.random() < 0.2:
+        rows = [(q, hit["doc_id"], n) for q in hits for n, hit in enumerate(hits[q], start=1)]
+        return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
+    return results(hits, w.k, None) if r.random() < 0.2 else hits
+
+
+def make_passage_qa(r, w):
+    all_qa = [{**qa, "relevant_passages": make_passages(r, w)} for qa in w.all_qa]
+    return all_qa if r.random() < 0.8 else pd.DataFrame(all_qa)
+
+
+def make_passages(r, w):
+    found = []
+    for doc in r.sample(w.docs, min(len(w.docs), r.randint(0, 2))):
+        start = r.randrange(len(doc["content"]))
+        end = min(start + r.randint(1, 30), len(doc["content"]))
+        text = doc["content"][start:end]
+        place = {"start": start, "end": end} if r.random() < 0.5 else {"text": text}
+        found.append({"doc_id": doc["doc_id"], **place})
+    return found
+
+
+def odd_splitter(r, w, value):
+    return r.choice(
+        (splitter(None), splitter(["x"]), splitter([5]), splitter([]), odd_k(r, w, value))
+    )
+
+
 KINDS = {
+    "chunks": Kind(make_chunks, odd_data),
+    "chunk_results": Kind(make_chunk_results, odd_results),
+    "passage_qa": Kind(make_passage_qa, odd_data),
+    "coverage": Kind(choice_of(0.5, 1, 0.01, 0.9)),
+    "characters": Kind(choice_of(5, 20, 1_000), odd_k),
+    "strict": Kind(choice_of(False, True)),
+    "splitter": Kind(choice_of(10, 25, 1_000), odd_splitter),
+    "by": Kind(choice_of("first", "first", "max", "mean", "sum")),
     "docs": Kind(make_docs, odd_data),
     "new_docs": Kind(make_new_docs, odd_data),
     "all_qa": Kind(make_all_qa, odd_data),
@@ -1539,6 +1609,12 @@ KINDS = {
 }  # fmt: skip
 # Where a name alone does not say what is meant.
 KIND_OF = {
+    **{
+        (name, parameter): kind
+        for name in ("cut_results", "match_passages", "passage_scores", "precision_omega")
+        for parameter, kind in (("results", "chunk_results"), ("all_qa", "passage_qa"))
+    },
+    ("cut_results", "hits"): "k",
     ("abstention_curve", "all_qa"): "all_qa_of_both_kinds",
     ("abstention_curve", "results"): "scored_results",
     ("differences", "runs"): "two_runs",
@@ -1583,7 +1659,7 @@ WEIGHTS = {
 DATA = {
     "docs", "all_qa", "results", "hits", "answers", "runs", "vectorstore", "summary", "table",
     "failed", "curve", "sources", "text", "values", "differences", "p", "relevant_doc_ids",
-    "matrix", "folder", "path", "one", "other", "model", "source_of",
+    "matrix", "folder", "path", "one", "other", "model", "source_of", "chunks",
 }  # fmt: skip
 
 
