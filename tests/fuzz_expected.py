@@ -899,7 +899,7 @@ def are_chunks(chunks):
 
 def is_span(record, least=0):
     start, end = record["start"], record["end"]
-    return type(start) is type(end) is int and 0 <= start and start + least <= end < 10**6
+    return type(start) is type(end) is int and start >= 0 and start + least <= end < 10**6
 
 
 def place_in(record):
