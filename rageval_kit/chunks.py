@@ -5,14 +5,17 @@ gold passages can be found in it however the documents are split.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 from rageval_kit.documents import Docs, as_docs, field_text
 from rageval_kit.messages import as_cutoff, shown, wrong_type
 from rageval_kit.places import find_text
 
-_INK = re.compile(r"\S")
+_START, _END = itemgetter(0), itemgetter(1)
+_INK, _WORD = re.compile(r"\S"), re.compile(r"\w+")
 _HALF = "\ufffd"  # what stands for half a character, where a splitter cut by tokens
 
 
@@ -54,7 +57,7 @@ def split_documents(docs: Docs, splitter: Splitter | int) -> list[dict[str, Any]
     chunks = []
     for doc in as_docs(docs, ("doc_id", "content")):
         doc_id, text = doc["doc_id"], field_text(doc, "content")
-        places = list(place(_pieces(splitter, text, doc_id), text, doc_id))
+        places = place(_pieces(splitter, text, doc_id), text, doc_id)
         if not places:
             raise ValueError(f"{doc_id} has no text to split: take it out, or give it a content.")
         for number, (start, end) in enumerate(places, start=1):
@@ -91,49 +94,67 @@ def _pieces(splitter: Splitter, text: str, doc_id: str) -> list[str]:
     return [piece for piece in pieces if piece.replace(_HALF, "").strip()]
 
 
-def place(pieces: Sequence[str], text: str, doc_id: str) -> Iterator[tuple[int, int]]:
-    r"""Give start and end of each piece, by walking through the text in order.
+def place(pieces: Sequence[str], text: str, doc_id: str) -> list[tuple[int, int]]:
+    r"""Return start and end of each piece, by walking through the text in order.
 
     A piece begins behind the beginning of the one before, and ends behind its end if it can. Where
-    its text stands several times, it is the last place that leaves nothing out, else the first:
+    its text stands several times, it is the last place that leaves nothing out and room for those
+    that follow, else the first:
 
-    >>> list(place(["la la", "la la", "do"], "la la la la\ndo", "song"))
+    >>> place(["la la", "la la", "do"], "la la la la\ndo", "song")
     [(0, 5), (6, 11), (12, 14)]
 
     Raises:
-        ValueError: a piece stands nowhere behind the one before.
+        ValueError: a piece stands nowhere, or not in this order.
     """
-    start, end = -1, 0
-    for number, piece in enumerate(pieces, start=1):
-        found = _next_place(piece, text, start, end) or _next_place(piece, text, start, start)
-        if not found:
+    everywhere = {piece: _places_of(piece, text) for piece in pieces}
+
+    # From the back: the latest place that leaves room for those that follow.
+    latest = []
+    start, end = len(text), len(text) + 1
+    for number, piece in zip(range(len(pieces), 0, -1), reversed(pieces), strict=True):
+        found = everywhere[piece]
+        before = bisect_left(found, start, key=_START)
+        before = min(before, bisect_left(found, end, key=_END)) or before
+        if not before:
+            where = "before the one behind it" if found else "in the document"
             raise ValueError(
-                f"{doc_id}: chunk {number} ({shown(piece)}) is not found behind the one before. A "
-                "splitter must give the document's own text, in order: put titles or summaries "
-                "before the chunks after splitting."
+                f"{doc_id}: chunk {number} ({shown(piece)}) is not found {where}. A splitter must "
+                "give the document's own text, in order: put titles or summaries before the chunks "
+                "after splitting."
             )
-        yield found
-        start, end = found[0], max(end, found[1])
+        start, end = found[before - 1]
+        latest.append(before)
+
+    # From the front: the last that leaves nothing out between it and the one before.
+    placed: list[tuple[int, int]] = []
+    start, end = -1, 0
+    for piece, before in zip(pieces, reversed(latest), strict=True):
+        found = everywhere[piece]
+        first = bisect_right(found, start, key=_START)
+        behind = max(first, bisect_right(found, end, key=_END))
+        first = behind if behind < before else first
+        ink = _INK.search(text, end)
+        gapless = bisect_right(found, ink.start() if ink else len(text), key=_START)
+        placed.append(found[max(first, min(gapless, before) - 1)])
+        start, end = placed[-1][0], max(end, placed[-1][1])
+    return placed
 
 
-def _next_place(piece: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where a piece starts behind ``start`` and ends behind ``end``; None if nowhere."""
-    ink = _INK.search(text, end)
-    latest = ink.start() if ink else len(text)  # what begins later leaves something out
+def _places_of(piece: str, text: str) -> list[tuple[int, int]]:
+    """Return every place of a piece, in order: to the letter, else as it may have been changed."""
+    places, at = [], text.find(piece)
+    while at >= 0:
+        places.append((at, at + len(piece)))
+        at = text.find(piece, at + 1)
+    if places:
+        return places
 
-    # To the letter.
-    earliest = max(start + 1, end + 1 - len(piece))
-    at = text.rfind(piece, earliest, latest + len(piece))
-    at = text.find(piece, earliest) if at < 0 else at
-    if at >= 0:
-        return at, at + len(piece)
-
-    # With other white space.
+    # White space was changed, or a letter cut in two; or the separators were thrown away.
     halves = piece.startswith(_HALF), piece.endswith(_HALF)
-    found = [_with_halves(text, place, halves) for place in find_text(piece.strip(_HALF), text)]
-    behind = [its for its in found if its[0] > start and its[1] > end]
-    gapless = [its for its in behind if its[0] <= latest]
-    return next(iter(gapless[-1:] or behind[:1]), None)
+    places = [_with_halves(text, found, halves) for found in find_text(piece.strip(_HALF), text)]
+    words = r"\W*".join(map(re.escape, _WORD.findall(piece)))
+    return places or [found.span() for found in re.finditer(words, text) if words]
 
 
 def _with_halves(text: str, place: tuple[int, int], halves: tuple[bool, bool]) -> tuple[int, int]:
