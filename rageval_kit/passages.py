@@ -182,14 +182,16 @@ class _Chunks:
                 f"{where}: the hit {shown(hit['doc_id'])} is not found among the chunks. Search a "
                 "store that was built from these chunks."
             )
-        claimed = hit.get("source_id", place.doc_id), hit.get("start", place.start)
-        if claimed != place[:2]:
+        claimed = {"source_id": place.doc_id, "start": place.start, "end": place.end} | hit
+        source, span = claimed["source_id"], _span_of(claimed)
+        if source != place.doc_id or not span or span[0] != place.start or span[1] > place.end:
+            start, end = claimed["start"], claimed["end"]
             raise ValueError(
-                f"{where}: the hit {hit['doc_id']} stands at {claimed[0]}:{claimed[1]}, the chunk "
-                f"of this id at {place.doc_id}:{place.start}. Are they of two chunkings? Search a "
-                "store that was built from these chunks."
+                f"{where}: the hit {hit['doc_id']} stands at {shown(source)}, {shown(start)} to "
+                f"{shown(end)}, the chunk of this id at {place.name}. Are they of two chunkings? "
+                "Search a store that was built from these chunks."
             )
-        return place._replace(end=min(place.end, hit.get("end", place.end)))
+        return place._replace(end=span[1])
 
     def places_of(self, hits: Sequence[Hit], query_id: Any) -> list[Place]:
         """Return where the hits of a query stand, best first."""
@@ -284,10 +286,8 @@ def match_passages(
             _find(hits, known.places_of(hits, query_id), wanted, known, coverage)
         )
 
-    # A hit takes a rank or more, so that the search reaches as deep as the longest ranking.
-    longest = max(map(len, found.values()), default=0)
-    k = max(rankings.k, longest) if rankings.k else 0
-    return Matched(_with_gold(queries, gold), rankings.with_hits(found, k))
+    # No depth is known: a hit may take several ranks.
+    return Matched(_with_gold(queries, gold), rankings.with_hits(found, 0))
 
 
 def _with_gold(queries: Sequence[Record], gold: Mapping[Any, list[Place]]) -> list[dict[str, Any]]:

@@ -827,7 +827,7 @@ def expect_validate_dataset(a, doubts):
 
 def expect_fold(a, doubts):
     by, k = a.get("by", "first"), oracle.cutoff(a["k"])
-    if by not in ("first", "max", "mean", "sum"):
+    if not isinstance(by, str) or by not in ("first", "max", "mean", "sum"):
         raise Refused(f"by={by!r}")
     hits, source_of = view(a["results"]), a["source_of"]
     ranked = oracle.rankings(hits, doubts)

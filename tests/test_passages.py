@@ -171,10 +171,10 @@ def test_any_form_of_results_is_matched():
     assert ids(match_passages(table, FOUR, PASSAGES).results["q1"]) == ["d4", B]
 
 
-def test_matched_results_know_what_was_searched_and_reach_as_deep_as_they_are_long():
+def test_matched_results_know_what_was_searched_but_no_depth_in_ranks():
     results = Results({"q1": scored(("d4", 0.1), ("d1", 0.2))}, 2, "distance", True, "index")
     matched = match_passages(results, chunks_of([0, 60], [0, 0], [0, 0], [1, 2]), PASSAGES).results
-    assert (matched.k, matched.score_name, matched.index) == (3, "distance", "index")
+    assert (matched.k, matched.score_name, matched.index) == (0, "distance", "index")
     assert matched["q1"] == scored(("d4", 0.1), (B, 0.2), (D, 0.2))
 
 
@@ -297,10 +297,24 @@ def test_a_hit_that_is_none_of_the_chunks_is_refused():
             results={"q1": hits("d1", "e9")})  # fmt: skip
 
 
-def test_hits_of_another_chunking_are_refused():
-    others = {"q1": [dict(chunks_of([0, 60])[0]), dict(chunks_of([0, 60], [20, 60])[1])]}
-    refused(ValueError, "rank 2: the hit d2 stands at d:20, the chunk .* d:15.*two chunkings",
-            results=others)  # fmt: skip
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"start": 20},
+        {"end": 36},
+        {"source_id": "e"},
+        {"source_id": ["d"]},
+        {"start": None},
+        {"end": {}},
+        {"end": float("nan")},
+    ],
+)
+def test_hits_of_another_chunking_are_refused(place):
+    results = {
+        "q1": [*hits("d1"), {"doc_id": "d2", "source_id": "d", "start": 15, "end": 35, **place}]
+    }
+    facts = "rank 2: the hit d2 stands at .*, the chunk of this id at d:15-35.*two chunkings"
+    refused(ValueError, facts, results=results)
 
 
 def test_a_chunk_twice_in_a_ranking_is_refused():
