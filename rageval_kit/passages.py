@@ -81,6 +81,8 @@ def _passages_of(qa: Record) -> Iterator[tuple[str, Any]]:
             "none."
         )
     passages = qa["relevant_passages"]
+    if isinstance(passages, np.ndarray):
+        passages = passages.tolist()
     if not isinstance(passages, (list, tuple)):
         found = f"must be a list of dicts, found {type(passages).__name__} {shown(passages)}"
         raise JudgementError(where, found, f"Write [{_EXAMPLE}]")
@@ -153,6 +155,7 @@ class _Chunks:
     """The chunks by doc_id, and the texts of their sources as far as a chunk holds them."""
 
     def __init__(self, chunks: Docs) -> None:
+        # Where each stands, if that is as long as it is.
         wanted = ("doc_id", "content", "source_id", "start", "end")
         self.places: dict[str, Place] = {}
         contents: dict[str, list[tuple[Place, str]]] = defaultdict(list)
@@ -169,6 +172,8 @@ class _Chunks:
             place = Place(source, *span)
             self.places[chunk["doc_id"]] = place
             contents[place.doc_id].append((place, content))
+
+        # By source: its text, and the starts and ends of its chunks.
         self.texts = {source: _joined(its) for source, its in contents.items()}
         self.spans = {
             source: np.array([place[1:] for place, _ in its]).T for source, its in contents.items()
@@ -218,9 +223,10 @@ class _Chunks:
         spans = zip(starts[meet].tolist(), ends[meet].tolist(), strict=True)
         return [Place(passage.doc_id, *span) for span in spans]
 
-    def text_of(self, passage: Place) -> str:
-        """Return the text of a passage, as far as a chunk holds it."""
-        return self.texts[passage.doc_id][passage.start : passage.end]
+    def letters_of(self, passage: Place) -> np.ndarray:
+        """Return of each character of a passage whether a chunk holds it and it is not blank."""
+        text = self.texts[passage.doc_id][passage.start : passage.end]
+        return np.array([not letter.isspace() for letter in text], dtype=bool)
 
 
 def _joined(contents: Sequence[tuple[Place, str]]) -> str:
@@ -305,18 +311,20 @@ def _find(
 ) -> Iterator[Hit]:
     """Give each hit under the passages that it completes; under its own id if it completes none."""
     # Of every passage that is not found yet, its letters that no hit has held so far.
-    unseen = {
-        passage: np.array([not letter.isspace() for letter in chunks.text_of(passage)])
-        for passage in passages
-    }
+    unseen = {passage: chunks.letters_of(passage) for passage in passages}
     allowed = {passage: (1 - coverage) * letters.sum() for passage, letters in unseen.items()}
 
     for hit, place in zip(hits, places, strict=True):
-        met = [p for p in unseen if p.doc_id == place.doc_id and p.end > place.start]
-        for passage in met:
+        # What this hit holds that none before did, and what is complete with it.
+        completed = []
+        for passage in [passage for passage in unseen if passage.doc_id == place.doc_id]:
             start, end = (max(at - passage.start, 0) for at in place[1:])
-            unseen[passage][start:end] = False
-        completed = [p for p in met if unseen[p].sum() <= allowed[p] + _FLOAT_NOISE]
+            new = unseen[passage][start:end]
+            if new.any():
+                new[:] = False
+                if unseen[passage].sum() <= allowed[passage] + _FLOAT_NOISE:
+                    completed.append(passage)
+
         for passage in completed:
             del unseen[passage]
             yield {**hit, "doc_id": passage.name}

@@ -1001,12 +1001,13 @@ def found_by_hand(hits, passages, texts, share):
     held, open_ones = set(), list(dict.fromkeys(passages))
     ink = lambda source, at: not texts[source].get(at, " ").isspace()  # noqa: E731
     for chunk, place in hits:
-        held |= letters_of(place)
+        new = letters_of(place) - held
+        held |= new
         completed = []
         for passage in open_ones:
             letters = {letter for letter in letters_of(passage) if ink(*letter)}
-            meets = passage[0] == place[0] and passage[2] > place[1]
-            if meets and len(letters & held) >= share * len(letters) - 1e-9:
+            enough = len(letters & held) >= share * len(letters) - 1e-9
+            if letters & new and enough:
                 completed.append(passage)
         open_ones = [passage for passage in open_ones if passage not in completed]
         yield from ["{}:{}-{}".format(*passage) for passage in completed] or [chunk]

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import caught, hits, ids, scored
@@ -164,6 +165,18 @@ def test_white_space_that_no_chunk_holds_does_not_count():
     assert [chunk["content"] for chunk in chunks] == ["Pay by May.", "No refund."]
     all_qa = asking_text(text)
     assert found(chunks, all_qa, "d#1", "d#2", coverage=1) == ["d#1", f"d:0-{len(text)}"]
+
+
+@pytest.mark.parametrize("span", [[60, 70], [5, 9], [3, 5]])
+def test_a_passage_of_which_no_chunk_holds_a_letter_is_never_found(span):
+    chunks = chunks_of([0, 3], [12, 60])
+    assert found(chunks, asking_for(span), "d1", "d2", coverage=1e-12) == ["d1", "d2"]
+
+
+def test_passages_may_stand_in_a_table_or_an_array():
+    table = pd.DataFrame(PASSAGES)
+    table["relevant_passages"] = [np.array(table["relevant_passages"][0], dtype=object)]
+    assert found(FOUR, table, "d1") == [B]
 
 
 def test_any_form_of_results_is_matched():
