@@ -22,7 +22,7 @@ _FLOAT_NOISE = 1e-9  # of a share times a number of letters
 _EXAMPLE = '{"doc_id": "doc_001", "text": "..."}'
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """Characters of a document, from start up to end: a passage, or a chunk."""
 
     doc_id: str
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 # ---------------------------------------------------------------- gold passages
 
 
-def read_passages(qa: Record, texts: Mapping[str, str]) -> list[Place]:
+def read_passages(qa: Record, texts: Mapping[str, str]) -> list[Span]:
     """Return where the relevant passages of a query stand.
 
     Args:
@@ -47,7 +47,7 @@ def read_passages(qa: Record, texts: Mapping[str, str]) -> list[Place]:
 
     >>> qa = {"query_id": "q1", "relevant_passages": [{"doc_id": "A", "text": "No refund."}]}
     >>> read_passages(qa, {"A": "Pay by May. No refund."})
-    [Place(doc_id='A', start=12, end=22)]
+    [Span(doc_id='A', start=12, end=22)]
 
     Raises:
         KeyError: the query has no ``relevant_passages``.
@@ -90,7 +90,7 @@ def _passages_of(qa: Record) -> Iterator[tuple[str, Any]]:
         yield f"{where}, entry {number}", passage
 
 
-def _read_passage(passage: Any, texts: Mapping[str, str], where: str) -> Place:
+def _read_passage(passage: Any, texts: Mapping[str, str], where: str) -> Span:
     if not isinstance(passage, Mapping) or not isinstance(passage.get("doc_id"), str):
         found = f"a passage must be a dict with doc_id and text, found {shown(passage)}"
         raise JudgementError(where, found, f"Write {_EXAMPLE}")
@@ -107,8 +107,8 @@ def _read_passage(passage: Any, texts: Mapping[str, str], where: str) -> Place:
             found = f"start and end must be whole numbers, start first, found {start} and {end}"
             cure = "Count characters from 0; the end is the first one behind the passage"
             raise JudgementError(where, found, cure)
-        return Place(doc_id, *span)
-    return Place(doc_id, *_find_once(passage.get("text"), texts[doc_id], where, doc_id))
+        return Span(doc_id, *span)
+    return Span(doc_id, *_find_once(passage.get("text"), texts[doc_id], where, doc_id))
 
 
 def _span_of(record: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -121,11 +121,10 @@ def _span_of(record: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _find_once(text: Any, whole: str, where: str, doc_id: str) -> tuple[int, int]:
-    try:
-        places = find_text(text, whole)
-    except (TypeError, ValueError):
+    places = _places_of(text, whole)
+    if places is None:
         found = f"the text must be one that is not empty, found {shown(text)}"
-        raise JudgementError(where, found, "Copy the passage from the document") from None
+        raise JudgementError(where, found, "Copy the passage from the document")
     if len(places) == 1:
         return places[0]
 
@@ -137,13 +136,21 @@ def _find_once(text: Any, whole: str, where: str, doc_id: str) -> tuple[int, int
     raise JudgementError(where, f"the text {shown(text)} of {doc_id} {what}", cure)
 
 
-def _check_text(place: Place, passage: Record, whole: str, where: str) -> None:
+def _places_of(text: Any, whole: str) -> list[tuple[int, int]] | None:
+    """Return where a text stands; None if there is nothing to look for."""
+    try:
+        return find_text(text, whole)
+    except (TypeError, ValueError):  # no text, or an empty one
+        return None
+
+
+def _check_text(place: Span, passage: Record, whole: str, where: str) -> None:
     """Refuse start and end where the document ends before, or says something else."""
     if place.end > len(whole):
         what = f"end {place.end:,} is behind the end of {place.doc_id}, {len(whole):,}"
         raise JudgementError(where, what, "Count characters of its content, from 0")
-    stands, text = whole[place.start : place.end], passage.get("text", "")
-    if isinstance(text, str) and text.strip() and not find_text(text, stands):
+    stands, text = whole[place.start : place.end], passage.get("text")
+    if _places_of(text, stands) == []:
         what = f"{place.name} is {shown(stands)}, and the text is {shown(text)}"
         raise JudgementError(where, what, "Correct one of the two, or leave one out")
 
@@ -157,8 +164,8 @@ class _Chunks:
     def __init__(self, chunks: Docs) -> None:
         # Where each stands, if that is as long as it is.
         wanted = ("doc_id", "content", "source_id", "start", "end")
-        self.places: dict[str, Place] = {}
-        contents: dict[str, list[tuple[Place, str]]] = defaultdict(list)
+        self.places: dict[str, Span] = {}
+        contents: dict[str, list[tuple[Span, str]]] = defaultdict(list)
         for chunk in as_docs(chunks, wanted):
             span, content = _span_of(chunk), field_text(chunk, "content")
             source = chunk["source_id"]
@@ -169,7 +176,7 @@ class _Chunks:
                     f"{count(len(content), 'character')}. Give the chunks of "
                     "split_documents(docs, splitter)."
                 )
-            place = Place(source, *span)
+            place = Span(source, *span)
             self.places[chunk["doc_id"]] = place
             contents[place.doc_id].append((place, content))
 
@@ -179,7 +186,7 @@ class _Chunks:
             source: np.array([place[1:] for place, _ in its]).T for source, its in contents.items()
         }
 
-    def place_of(self, hit: Hit, where: str) -> Place:
+    def place_of(self, hit: Hit, where: str) -> Span:
         """Return where a hit stands; one that was cut ends early."""
         place = self.places.get(hit["doc_id"])
         if place is None:
@@ -198,7 +205,7 @@ class _Chunks:
             )
         return place._replace(end=span[1])
 
-    def places_of(self, hits: Sequence[Hit], query_id: Any) -> list[Place]:
+    def places_of(self, hits: Sequence[Hit], query_id: Any) -> list[Span]:
         """Return where the hits of a query stand, best first."""
         twice = pd.Index([hit["doc_id"] for hit in hits])
         if not twice.is_unique:
@@ -211,25 +218,25 @@ class _Chunks:
             for rank, hit in enumerate(hits, start=1)
         ]
 
-    def gold(self, queries: Sequence[Record]) -> dict[Any, list[Place]]:
+    def gold(self, queries: Sequence[Record]) -> dict[Any, list[Span]]:
         """Return the relevant passages of every query."""
         return {qa["query_id"]: read_passages(qa, self.texts) for qa in queries}
 
-    def meeting(self, passage: Place, strict: bool) -> list[Place]:
+    def meeting(self, passage: Span, strict: bool) -> list[Span]:
         """Return the chunks that share a character with a passage, or touch it if not strict."""
         starts, ends = self.spans[passage.doc_id]
         reach = 0 if strict else 1
         meet = (starts < passage.end + reach) & (passage.start < ends + reach)
         spans = zip(starts[meet].tolist(), ends[meet].tolist(), strict=True)
-        return [Place(passage.doc_id, *span) for span in spans]
+        return [Span(passage.doc_id, *span) for span in spans]
 
-    def letters_of(self, passage: Place) -> np.ndarray:
+    def letters_of(self, passage: Span) -> np.ndarray:
         """Return of each character of a passage whether a chunk holds it and it is not blank."""
         text = self.texts[passage.doc_id][passage.start : passage.end]
         return np.array([not letter.isspace() for letter in text], dtype=bool)
 
 
-def _joined(contents: Sequence[tuple[Place, str]]) -> str:
+def _joined(contents: Sequence[tuple[Span, str]]) -> str:
     """Return a source's text as its chunks hold it, blank where none does."""
     letters = [" "] * max(place.end for place, _ in contents)
     for place, content in contents:
@@ -296,7 +303,7 @@ def match_passages(
     return Matched(_with_gold(queries, gold), rankings.with_hits(found, 0))
 
 
-def _with_gold(queries: Sequence[Record], gold: Mapping[Any, list[Place]]) -> list[dict[str, Any]]:
+def _with_gold(queries: Sequence[Record], gold: Mapping[Any, list[Span]]) -> list[dict[str, Any]]:
     """Return the queries with their passages as what is relevant."""
     names = {query_id: [passage.name for passage in its] for query_id, its in gold.items()}
     return [{**qa, "relevant_doc_ids": names[qa["query_id"]]} for qa in queries]
@@ -304,8 +311,8 @@ def _with_gold(queries: Sequence[Record], gold: Mapping[Any, list[Place]]) -> li
 
 def _find(
     hits: Sequence[Hit],
-    places: Sequence[Place],
-    passages: Sequence[Place],
+    places: Sequence[Span],
+    passages: Sequence[Span],
     chunks: _Chunks,
     coverage: float,
 ) -> Iterator[Hit]:
@@ -488,15 +495,15 @@ def precision_omega(chunks: Docs, all_qa: AllQA, strict: bool = False) -> pd.Dat
     return _table(rows, ["Precision-omega"])
 
 
-def _held(passages: Sequence[Place], hits: Sequence[Place]) -> int:
+def _held(passages: Sequence[Span], hits: Sequence[Span]) -> int:
     """Count the characters of passages that hits hold."""
     return _characters(passages) + _characters(hits) - _characters([*passages, *hits])
 
 
-def _characters(places: Sequence[Place]) -> int:
+def _characters(places: Sequence[Span]) -> int:
     """Count the characters that stand in one of the places, each once.
 
-    >>> _characters([Place("A", 0, 20), Place("A", 15, 35), Place("B", 0, 5)])
+    >>> _characters([Span("A", 0, 20), Span("A", 15, 35), Span("B", 0, 5)])
     40
     """
     total, before, reached = 0, "", 0

@@ -95,3 +95,117 @@ def _alike(unit: str) -> str:
     if _BLANK.fullmatch(unit):
         return " "
     return unicodedata.normalize("NFKC", unit.translate(_ALIKE)).translate(_ALIKE)
+
+
+# ---------------------------------------------------------------- in a whole corpus
+
+
+class Place(NamedTuple):
+    """Where a passage stands: ``content[start:end]`` of a document, and how alike the two are."""
+
+    doc_id: str
+    start: int
+    end: int
+    similarity: float = 1.0
+
+
+class PassageFinder:
+    """Finds passages in the contents of documents.
+
+    >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "First search, then answer."}]
+    >>> finder = PassageFinder(docs)
+    >>> finder.find("then  answer")
+    [Place(doc_id='doc_001', start=14, end=25, similarity=1.0)]
+    >>> finder.find("then we answer"), finder.nearest("search then answer.")
+    ([], Place(doc_id='doc_001', start=6, end=26, similarity=0.97...))
+    """
+
+    def __init__(self, docs: Sequence[Record]) -> None:
+        self._docs = docs
+        self._contents = [field_text(doc, "content") for doc in docs]
+        self._written = [written_alike(content) for content in self._contents]
+
+    def find(self, passage: str) -> list[Place]:
+        """Return every place where the passage stands, in the order of the documents."""
+        wanted = written_alike(passage)
+        places = [
+            Place(self._docs[row]["doc_id"], *place)
+            for row in self._may_hold(wanted)
+            if wanted in self._written[row]
+            for place in find_text(passage, self._contents[row])
+        ]
+        # A document as it was embedded begins with its title.
+        whole = [] if places else self._whole.get(wanted, [])
+        return places + [
+            Place(self._docs[row]["doc_id"], 0, len(self._contents[row])) for row in whole
+        ]
+
+    def nearest(self, passage: str) -> Place | None:
+        """Return the stretch of as many words that is most alike; None if no word is shared.
+
+        The similarity is difflib's ratio of characters, from 0 to 1.
+        """
+        words = written_alike(passage).split()
+        shared: Counter[int] = Counter()
+        for word in sorted(set(words), key=lambda word: len(self._holding.get(word, ())))[:30]:
+            rows = self._holding.get(word, ())
+            shared.update(dict.fromkeys(rows, 1 / (1 + len(rows))))
+
+        # In the documents that share the rarest words, the stretch that is most alike.
+        near = []
+        for row, _ in shared.most_common(5):
+            content = self._contents[row]
+            for start, end in _most_words(words, content):
+                alike = _similarity(words, content[start:end])
+                near.append(Place(self._docs[row]["doc_id"], start, end, alike))
+        return max(near, key=lambda place: place.similarity, default=None)
+
+    def _may_hold(self, wanted: str) -> Iterable[int]:
+        """Return the documents that hold the rarest whole word of the passage, else all."""
+        inner = wanted.split(" ")[1:-1]
+        if not inner:
+            return range(len(self._docs))
+        return min((self._holding.get(word, ()) for word in inner), key=len)
+
+    @cached_property
+    def _holding(self) -> dict[str, list[int]]:
+        """The documents that hold each word, by their row."""
+        holding: dict[str, list[int]] = defaultdict(list)
+        for row, written in enumerate(self._written):
+            for word in set(written.split(" ")):
+                holding[word].append(row)
+        return dict(holding)
+
+    @cached_property
+    def _whole(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, doc in enumerate(self._docs):
+            rows[written_alike(text_of(doc))].append(row)
+        return dict(rows)
+
+
+def _similarity(words: Sequence[str], stretch: str) -> float:
+    written = written_alike(stretch)
+    return SequenceMatcher(None, " ".join(words), written, autojunk=False).ratio()
+
+
+def _most_words(words: Sequence[str], content: str) -> list[tuple[int, int]]:
+    """Return the first stretches of as many words that share most of them, as (start, end)."""
+    found = [(written_alike(word[0]), *word.span()) for word in re.finditer(r"\S+", content)]
+    n = min(len(words), len(found))
+    missing, overlap, most = Counter(words), 0, 1
+    best: list[tuple[int, int]] = []
+
+    # One word comes in, one goes out: a word counts as often as the passage has it.
+    for last, (word, _, end) in enumerate(found):
+        overlap += missing[word] > 0
+        missing[word] -= 1
+        if last >= n:
+            out = found[last - n][0]
+            missing[out] += 1
+            overlap -= missing[out] > 0
+        if last >= n - 1 and overlap >= most:
+            best = best if overlap == most else []
+            most = overlap
+            best.append((found[last - n + 1][1], end))
+    return best[:5]

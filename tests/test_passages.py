@@ -390,6 +390,7 @@ def test_a_passage_that_stands_in_its_document_once_is_sound(passage):
         ({"doc_id": "Z", "text": "No refund."}, ["'Z' is not found"]),
         ({"doc_id": "A", "text": " "}, ["not empty"]),
         ({"doc_id": "A"}, ["not empty", "None"]),
+        ({"doc_id": "A", "text": "\u200b"}, ["not empty"]),
         ({"doc_id": "A", "start": 5, "end": 500}, ["end 500", "35"]),
         ({"doc_id": "A", "start": 5, "end": 5}, ["whole numbers", "5 and 5"]),
         ({"doc_id": "A", "start": 5}, ["whole numbers", "5 and None"]),
