@@ -29,8 +29,9 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
             * ``"chars"``: hashed character n-grams, a lexical baseline for any language, offline;
             * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra
               minilm;
-            * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol
-              (OPENAI_BASE_URL);
+            * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol (set
+              OPENAI_BASE_URL; a server on your own machine needs no key). A request waits 60
+              seconds for its answer and is tried again up to 4 times;
             * ``"PROVIDER:MODEL"``: whatever LangChain's ``init_embeddings`` knows.
 
     >>> len(load_embeddings().embed_query("어텐션이란 무엇인가?"))
@@ -89,13 +90,22 @@ def _of_provider(provider: str, model: str) -> "Embeddings":
 
 
 def _openai_embeddings(name: str, model: str) -> "Embeddings":
-    if not os.environ.get("OPENAI_API_KEY", "").strip():
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    is_own_server = any(os.environ.get(f"OPENAI_{name}") for name in ("BASE_URL", "API_BASE"))
+    if not key and not is_own_server:
         raise ValueError(
             f"load_embeddings({name!r}) needs an OpenAI key, and OPENAI_API_KEY is not set. "
             "Set it (Linux, macOS: export OPENAI_API_KEY=...; Windows: setx OPENAI_API_KEY ... and "
             "open a new terminal), or use load_embeddings(), which runs offline."
         )
     from langchain_openai import OpenAIEmbeddings
+    from pydantic import SecretStr
 
     # The length check would download a tokenizer file, and other servers do not take token lists.
-    return OpenAIEmbeddings(model=model, check_embedding_ctx_length=False)
+    return OpenAIEmbeddings(
+        model=model,
+        api_key=SecretStr(key or "no key is needed"),
+        check_embedding_ctx_length=False,
+        timeout=60,
+        max_retries=4,
+    )

@@ -1,30 +1,92 @@
 """What a model is known by: every setting that could change its vectors or answers, and no secret.
 
 The one rule for embeddings and for language models. In doubt a setting counts: a wrong guess then
-costs a search, never a stale result.
+costs a search, never a stale result. What an embeddings model answers, its probe, is in vectors.py.
 """
 
 import os
 import re
-from collections.abc import Mapping
+import uuid
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from numbers import Real
 from typing import Any
+from weakref import WeakValueDictionary
 
 
 def model_name(model: object) -> str:
-    """Return a short name that a reader knows the model by.
+    """Return a short name that a reader knows the model by; a wrapper's names what is inside.
 
     >>> from rageval_kit.embeddings import load_embeddings
     >>> model_name(load_embeddings("chars"))
     'CharacterEmbeddings(dimensions=2048)'
     """
+    model = without_cache(model)
     shown = {field: getattr(model, field, None) for field in ("model", "model_name", "dimensions")}
-    settings = ", ".join(
+    settings = [
         f"{field}={_plain(value)}"
         for field, value in shown.items()
         if isinstance(value, (str, int))
+    ]
+    settings += [model_name(part) for part in _parts(model) if hasattr(type(part), "embed_query")]
+    return f"{type(model).__name__}({', '.join(settings)})"
+
+
+def without_cache(model: Any) -> Any:
+    """Return the model inside wrappers that only keep its vectors: it is known by its own name."""
+    while inner := getattr(model, _KEEPERS.get(type(model).__name__, ""), None):
+        model = inner
+    return model
+
+
+# Where a wrapper that only keeps vectors has its model: LangChain's, and the kit's.
+_KEEPERS = {"CacheBackedEmbeddings": "underlying_embeddings", "CachedEmbeddings": "inner"}
+
+
+def _parts(model: object) -> list[Any]:
+    """Return what a model holds, in private fields too."""
+    fields = getattr(model, "__dict__", None) or {}
+    private = getattr(model, "__pydantic_private__", None) or {}
+    return [part for part in (*fields.values(), *private.values()) if part is not model]
+
+
+def is_known(model: object) -> bool:
+    """Say whether settings and a probe tell all that an embeddings model does.
+
+    They do for LangChain's and the kit's classes that hold plain values only. A class of one's own
+    may be edited, and an object inside one may treat some texts otherwise, where none would see it.
+    """
+    model = without_cache(model)
+    code = (type(model), getattr(type(model), "embed_query", None))
+    if not all(getattr(part, "__module__", "").startswith(_OURS) for part in code):
+        return False
+    return all(
+        _is_plain(value) or name in _TRANSPORT or _is_secret(name)
+        for name, value in _public(model).items()
     )
-    return f"{type(model).__name__}({settings})"
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, value.values()))
+    if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
+        return isinstance(value, (list, tuple, set, frozenset)) and all(map(_is_plain, value))
+    plain = value is None or isinstance(value, (str, bytes, Real, os.PathLike))
+    return plain or hasattr(value, "get_secret_value")
+
+
+def token(model: object) -> str:
+    """Return a name for this very object, which no other object ever gets."""
+    for name, known in list(_objects.items()):
+        if known is model:
+            return name
+    name = uuid.uuid4().hex
+    with suppress(TypeError):  # what cannot be referred to weakly has another name in each call
+        _objects[name] = model
+    return name
+
+
+_objects: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
 def model_settings(model: object) -> dict[str, Any]:
@@ -45,9 +107,12 @@ def model_settings(model: object) -> dict[str, Any]:
     >>> model_settings(Model())
     {'prompt': 'query: ', 'max_tokens': 50, 'url': 'https://host/v1'}
     """
+    return _settings(_public(model))
+
+
+def _public(model: object) -> dict[str, Any]:
     fields = getattr(type(model), "model_fields", None) or getattr(model, "__dict__", {})
-    public = [field for field in fields if not field.startswith("_")]
-    return _settings({field: getattr(model, field, None) for field in public})
+    return {field: getattr(model, field, None) for field in fields if not field.startswith("_")}
 
 
 def _settings(fields: Mapping[Any, Any]) -> dict[str, Any]:
@@ -111,6 +176,12 @@ _STEERING = frozenset(
     """timeout request_timeout default_timeout max_retries retries retry_min_seconds
     retry_max_seconds max_concurrency rate_limiter chunk_size batch_size show_progress
     show_progress_bar verbose callbacks streaming stream_usage disable_streaming""".split()
+)
+
+# Whose classes do not change while Python runs, and their fields that only carry requests.
+_OURS = ("langchain", "rageval_kit")
+_TRANSPORT = frozenset(
+    "client async_client http_client http_async_client rate_limiter callbacks".split()
 )
 
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")
