@@ -11,7 +11,7 @@ import pandas as pd
 
 from rageval_kit.cache import open_cache
 from rageval_kit.documents import refuse_odd_columns, text_of
-from rageval_kit.identity import model_settings, token
+from rageval_kit.identity import model_settings, own_state, token
 from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
 from rageval_kit.messages import as_cutoff, name_some, show_progress, wrong_type
@@ -202,7 +202,8 @@ def _identity(model: Any) -> list[Any]:
             return [name, settings]
         if is_whole:  # a chain
             return [name, shown]
-    return [name, settings, token(model)]
+        return [name, settings, token(model)]
+    return [name, own_state(model), token(model)]
 
 
 # ---------------------------------------------------------------- the offline answerer

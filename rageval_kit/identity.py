@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from functools import cached_property
 from numbers import Real
 from typing import Any
 from weakref import WeakValueDictionary
@@ -108,6 +109,45 @@ def model_settings(model: object) -> dict[str, Any]:
     {'prompt': 'query: ', 'max_tokens': 50, 'url': 'https://host/v1'}
     """
     return _settings(_public(model))
+
+
+def own_state(model: object, seen: frozenset[int] = frozenset()) -> dict[str, Any]:
+    """Return all that can be read of an object of one's own: it may change between two calls.
+
+    Private settings too, those of its class, and those of the objects in it that are defined where
+    it is itself, in one notebook for example.
+
+    >>> class Style:
+    ...     def __init__(self, word):
+    ...         self._word = word
+    >>> class Model:
+    ...     place = "here"
+    ...     def __init__(self):
+    ...         self.style = Style("short")
+    >>> own_state(Model())
+    {'place': 'here', 'style': {'_word': 'short'}}
+    """
+    home, seen = type(model).__module__, seen | {id(model)}
+    fields = {
+        name: value
+        for kind in reversed(type(model).__mro__)
+        for name, value in vars(kind).items()
+        if kind.__module__ == home and not name.startswith("__") and not callable(value)
+    }
+    fields |= getattr(model, "__dict__", None) or {}
+    fields |= getattr(model, "__pydantic_private__", None) or {}
+
+    # What is worked out from the rest and kept is no setting; what is of one's own is looked into.
+    fields = {
+        name: own_state(value, seen) if _is_of(value, home) and id(value) not in seen else value
+        for name, value in fields.items()
+        if not isinstance(getattr(type(model), name, None), cached_property)
+    }
+    return _settings(fields)
+
+
+def _is_of(value: object, home: str) -> bool:
+    return type(value).__module__ == home
 
 
 def _public(model: object) -> dict[str, Any]:

@@ -258,10 +258,11 @@ class FaissIndex:
             parts, side = batches(questions, _BATCH), "document"
         else:
             parts = [slice(None)]
-        return np.concatenate([
-            ask(self._embeddings, questions[part], (), "question", side, self._index.d, _SEARCHED)
-            for part in parts
-        ])  # fmt: skip
+        vectors = [
+            ask(self._embeddings, its, its, "question", side, self._index.d, _SEARCHED)
+            for its in (questions[part] for part in parts)
+        ]
+        return np.concatenate(vectors)
 
     def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
         """Search all vectors in one call and return the first k of each.

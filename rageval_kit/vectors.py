@@ -69,11 +69,14 @@ def ask(
     if not hasattr(embeddings, f"embed_{side}" + "s" * (side == "document")):
         wanted = "a LangChain Embeddings object such as load_embeddings()"
         raise wrong_type("embeddings", wanted, embeddings)
+    names = names or [first_words(text) for text in texts]
     if side == "query" and len(texts) > 1:
-        several = [ask(embeddings, [text], (), noun, side, width, kept) for text in texts]
+        several = [
+            ask(embeddings, [text], [name], noun, side, width, kept)
+            for text, name in zip(texts, names, strict=True)
+        ]
         return np.concatenate(several)
 
-    names = names or [first_words(text) for text in texts]
     try:
         if side == "query":
             embedded = [embeddings.embed_query(texts[0])]

@@ -174,6 +174,20 @@ class Letters(Embeddings):
 
 
 @pytest.fixture
+def letters_are_known(monkeypatch):
+    """Let Letters count as a class of LangChain's, which does not change while Python runs."""
+    monkeypatch.setattr("rageval_kit.identity._OURS", ("langchain", "rageval_kit", "conftest"))
+
+
+@pytest.fixture
+def classes_are_known(letters_are_known, monkeypatch):
+    """And so the classes that the tests define."""
+    monkeypatch.setattr(
+        "rageval_kit.identity._OURS", ("langchain", "rageval_kit", "conftest", "test_")
+    )
+
+
+@pytest.fixture
 def letters():
     return Letters()
 

@@ -10,6 +10,7 @@ from local_openai import KEY, local_openai
 
 from rageval_kit import build_vectorstore, load_dataset, load_embeddings, search_all
 from rageval_kit.identity import model_name, model_settings
+from rageval_kit.vectors import PROBE
 
 OPENAI = "openai:text-embedding-3-small"
 
@@ -203,10 +204,8 @@ def test_openai_indexes_and_searches_the_lecture(server, lecture_ko, tmp_path):
     vectorstore = build_vectorstore(lecture_ko.docs, load_embeddings(OPENAI))
     assert len(server.requests) == 1
     search_all(vectorstore, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
-    assert (
-        len(server.requests) <= 3
-    )  # the queries as a batch, and one to learn whether they are embedded alike
-    assert server.inputs[1] == [qa["question"] for qa in lecture_ko.all_qa]
+    questions = [qa["question"] for qa in lecture_ko.all_qa]
+    assert server.inputs[1:] == [[PROBE], [PROBE], questions]  # as a query, and as a document
 
 
 def test_openai_is_not_asked_again_for_cached_results(server, lecture_ko, tmp_path):
