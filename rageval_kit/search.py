@@ -244,7 +244,7 @@ class FaissIndex:
     @property
     def probe(self) -> np.ndarray | None:
         """What a known model makes of one fixed query; None for a model that may change unseen."""
-        return probe(self._embeddings, "query") if self._is_known else None
+        return probe(self._embeddings, "query", self._index.d) if self._is_known else None
 
     def embed(self, questions: Sequence[str]) -> np.ndarray:
         """Embed as one batch if the model is known to embed a query as a document, else singly.

@@ -166,7 +166,7 @@ _CURES: dict[int | str | None, str] = {
 # ---------------------------------------------------------------- what a model is known by
 
 
-def probe(embeddings: Any, side: Side) -> np.ndarray:
+def probe(embeddings: Any, side: Side, width: int | None = None) -> np.ndarray:
     """Return the vector of one fixed text: float32 of shape (dimensions,).
 
     Asked once while Python runs where the model cannot change unseen. A wrapper that keeps vectors
@@ -176,13 +176,20 @@ def probe(embeddings: Any, side: Side) -> np.ndarray:
     known = (token(model), repr(model_settings(model)), side) if is_known(model) else None
     if known in _probes:
         return _probes[known]
-    (vector,) = ask(model, [PROBE], ["its probe, a text of the kit's"], noun="text", side=side)
+    (vector,) = ask(model, [PROBE], ["that the kit knows a model by"], "text", side, width)
     if known:
         _probes[known] = vector
     return vector
 
 
 _probes: dict[Any, np.ndarray] = {}
+
+
+def forget_probe(embeddings: Any) -> None:
+    """Ask the model anew at the next time: it failed, and may have failed at its probe already."""
+    name = token(without_cache(embeddings))
+    for known in [known for known in _probes if known[0] == name]:
+        del _probes[known]
 
 
 def alike(one: np.ndarray, other: np.ndarray, apart: float = _APART) -> bool:

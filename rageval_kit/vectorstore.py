@@ -236,7 +236,7 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     kept = kept_settings(vectorstore)
     settings = {
         "embeddings": model_name(vectorstore.embedding_function),
-        "probe": _probe_as_text(vectorstore.embedding_function),
+        "probe": _probe_as_text(vectorstore.embedding_function, vectorstore.index.d),
         "dimensions": vectorstore.index.d,
         "normalize_L2": kept["normalize_L2"],
         "distance_strategy": kept["distance_strategy"].value,
@@ -260,10 +260,10 @@ def _as_line(document: "Document") -> str:
         ) from error
 
 
-def _probe_as_text(embeddings: Any) -> str | None:
+def _probe_as_text(embeddings: Any, width: int) -> str | None:
     """Return the vector by which `load_vectorstore` knows the model; None if it cannot be asked."""
     try:
-        return base64.b64encode(probe(embeddings, "document").tobytes()).decode()
+        return base64.b64encode(probe(embeddings, "document", width).tobytes()).decode()
     except (EmbeddingError, TypeError) as error:
         warn_user(f"Saved, but load_vectorstore will know the model by its name only. {error}")
         return None

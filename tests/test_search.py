@@ -1244,7 +1244,7 @@ def test_queries_of_another_width_than_the_index_are_refused(store, letters, n):
     letters.dimensions = 16
     with pytest.raises(
         ValueError,
-        match=r"16 numbers for the question .*number 0; a vector of 32 numbers .*rebuild",
+        match=r"16 numbers for the text .*; a vector of 32 numbers .*rebuild",
     ):
         search_all(store, queries(n), 2)
 
