@@ -33,8 +33,7 @@ _SCHEMA = (
     "PRIMARY KEY (question, fingerprint))",
     "CREATE TABLE answers (key TEXT PRIMARY KEY, answer BLOB)",
     "CREATE TABLE models (kind TEXT, probe BLOB, PRIMARY KEY (kind, probe))",
-    "CREATE TABLE vectors (model TEXT, text BLOB, vector BLOB, PRIMARY KEY (model, text)) "
-    "WITHOUT ROWID",
+    "CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB)",
     f"PRAGMA user_version = {_VERSION}",
 )
 
@@ -204,10 +203,8 @@ class Cache:
         """Return the vectors of this width that were kept of the texts."""
         found = {}
         for text in texts:
-            row = self._read(
-                "SELECT CAST(vector AS BLOB) FROM vectors WHERE model = ? AND text = ?",
-                (model, _text_key(text)),
-            )
+            key = (_text_key(model, text),)
+            row = self._read("SELECT CAST(vector AS BLOB) FROM vectors WHERE key = ?", key)
             vector = _as_vector(row[0] if row else None)
             if len(vector) == width and np.isfinite(vector).all():
                 found[text] = vector
@@ -215,8 +212,8 @@ class Cache:
 
     def keep_vectors(self, model: str, vectors: Mapping[str, np.ndarray]) -> None:
         """Keep the vectors of one request at once."""
-        rows = [(model, _text_key(text), _blob(vector)) for text, vector in vectors.items()]
-        self._write("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+        rows = [(_text_key(model, text), _blob(vector)) for text, vector in vectors.items()]
+        self._write("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     # ------------------------------------------------------------ SQLite, and its errors in words
 
@@ -268,8 +265,8 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _text_key(text: str) -> bytes:
-    return hashlib.sha256(_bytes(text)).digest()
+def _text_key(model: str, text: str) -> bytes:
+    return hashlib.sha256(model.encode() + _bytes(text)).digest()
 
 
 def _blob(vector: np.ndarray) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rageval_kit.cache import Ranking, open_cache
 from rageval_kit.documents import read_document, stored_id
-from rageval_kit.identity import is_known, model_name, model_settings
+from rageval_kit.identity import is_known, model_name, model_settings, without_cache
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import (
     as_cutoff,
@@ -230,7 +230,7 @@ class FaissIndex:
 
         # All that decides what a search finds. An id that is not in the metadata, as LangChain
         # makes them up, is none of it: identity is the content.
-        settings = model_settings(self._embeddings) if self._is_known else None
+        settings = model_settings(without_cache(self._embeddings)) if self._is_known else None
         told = json.dumps([contents, self._told, settings], default=str)
         self.fingerprint = _hash(told, faiss.serialize_index(self._index).tobytes())
 

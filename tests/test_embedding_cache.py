@@ -191,7 +191,8 @@ def test_vectors_results_and_answers_may_share_a_file(path, server):
     model = cached_embeddings(load_embeddings(OPENAI), path)
     store = build_vectorstore(DOCS, model)
     first = search_all(store, ALL_QA, 3, cache=path)
-    assert search_all(store, ALL_QA, 3, cache=path) == first
+    again = search_all(store, ALL_QA, 3, cache=path)
+    assert (again, again.cached, again.changed) == (first, 2, "")
     server.requests.clear()
     again = search_all(build_vectorstore(DOCS, model), ALL_QA, 5, cache=path)
     assert (again.searched, server.requests) == (2, [])  # deeper, with the vectors that are kept
