@@ -189,21 +189,21 @@ class Cache:
         """Return the name under which a model is known here: of the first that answers alike.
 
         Args:
-            kind: models of two kinds are two, whatever they answer.
+            kind: models of two kinds are two, whatever they answer; only its hash is kept.
             probe: the vector of the one fixed text.
         """
+        kind = _sha256(_bytes(kind)).hex()
         rows = self._read_all("SELECT CAST(probe AS BLOB) FROM models WHERE kind = ?", (kind,))
         known = [blob for (blob,) in rows if alike(_as_vector(blob), probe)]
         if not known:
             self._write("INSERT OR IGNORE INTO models VALUES (?, ?)", [(kind, _blob(probe))])
-        blob = known[0] if known else _blob(probe)
-        return hashlib.sha256(kind.encode() + blob).hexdigest()[:32]
+        return _sha256(kind.encode() + (known or [_blob(probe)])[0]).hex()[:32]
 
     def vectors(self, model: str, texts: Iterable[str], width: int) -> dict[str, np.ndarray]:
         """Return the vectors of this width that were kept of the texts."""
         found = {}
         for text in texts:
-            key = (_text_key(model, text),)
+            key = (_sha256(_bytes(model + text)),)
             row = self._read("SELECT CAST(vector AS BLOB) FROM vectors WHERE key = ?", key)
             vector = _as_vector(row[0] if row else None)
             if len(vector) == width and np.isfinite(vector).all():
@@ -212,7 +212,7 @@ class Cache:
 
     def keep_vectors(self, model: str, vectors: Mapping[str, np.ndarray]) -> None:
         """Keep the vectors of one request at once."""
-        rows = [(_text_key(model, text), _blob(vector)) for text, vector in vectors.items()]
+        rows = [(_sha256(_bytes(model + text)), _blob(vector)) for text, vector in vectors.items()]
         self._write("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     # ------------------------------------------------------------ SQLite, and its errors in words
@@ -265,8 +265,8 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _text_key(model: str, text: str) -> bytes:
-    return hashlib.sha256(model.encode() + _bytes(text)).digest()
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 def _blob(vector: np.ndarray) -> bytes:

@@ -42,6 +42,7 @@ def files(folder):
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.filterwarnings("ignore:results. all 12 queries have the same ranking")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_key_is_nowhere_after_a_session_with_a_failure(
     server, tmp_path, lecture_ko, failure, new_session
@@ -87,3 +88,21 @@ def test_a_key_is_nowhere_after_a_session_with_a_failure(
     assert not [text for text in said if KEY in text]
     assert not [data for data in files(tmp_path) if KEY.encode() in data]
     assert len(files(tmp_path)) >= 6
+
+
+def test_settings_of_a_model_are_in_no_file(server, tmp_path):
+    canary = "canary-4f1c-never-to-be-read"
+    plain = OpenAIEmbeddings(
+        model="m",
+        check_embedding_ctx_length=False,
+        organization=canary,
+        default_headers={"X-My": canary},
+    )
+    model = cached_embeddings(plain, tmp_path / "vectors.sqlite")
+    docs = [{"doc_id": "d1", "content": "one"}, {"doc_id": "d2", "content": "two"}]
+    store = build_vectorstore(docs, model)
+    all_qa = [{"query_id": f"q{n}", "question": f"question {n}"} for n in range(3)]
+    search_all(store, all_qa, 1, cache=tmp_path / "cache.sqlite")
+    save_vectorstore(store, tmp_path / "saved")
+    assert model.requests == 2
+    assert not [data for data in files(tmp_path) if canary.encode() in data]
