@@ -13,6 +13,7 @@ from langchain_core.embeddings import Embeddings
 
 from rageval_kit.cache import Cache, open_cache
 from rageval_kit.identity import is_known, model_name, model_settings
+from rageval_kit.messages import is_list, wrong_type
 from rageval_kit.vectors import (
     EmbeddingError,
     Side,
@@ -46,10 +47,14 @@ class CachedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return a vector a text, asking for what is not kept."""
+        if not is_list(texts) or not all(isinstance(text, str) for text in texts):
+            raise wrong_type("texts", "a list of texts", texts)
         return self._embed(texts, "document")
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of one text as a query."""
+        if not isinstance(text, str):
+            raise wrong_type("text", "a text", text)
         if is_known(self.inner):
             return self._embed([text], "query")[0]
         return self._request([text], "query")[0].tolist()

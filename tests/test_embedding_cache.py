@@ -332,6 +332,12 @@ def test_arguments_that_cannot_be_are_refused(path, change, error, said):
         cached_embeddings(**{"embeddings": Letters(), "path": path} | change)
 
 
+@pytest.mark.parametrize("texts", ["one text", None, [7], [["a"]]])
+def test_what_is_no_list_of_texts_is_refused(path, texts):
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        cached_embeddings(Letters(), path).embed_documents(texts)
+
+
 def test_a_file_that_is_no_cache_is_refused_before_anything_is_paid(path):
     path.write_text("no cache" * 1000)
     with pytest.raises(ValueError, match=r"vectors\.sqlite cannot be used"):

@@ -229,9 +229,8 @@ def test_a_counter_in_a_model_does_no_harm(cache):
     assert {results.changed for results in found} == {""}
 
 
-def test_a_service_whose_numbers_waver_is_one_model(cache, monkeypatch):
-    monkeypatch.setattr("rageval_kit.identity._OURS", ("test_",))
-
+@pytest.mark.usefixtures("classes_are_known")
+def test_a_service_whose_numbers_waver_is_one_model(cache):
     class Wavering(Letters):
         def _vector(self, text):
             noise = np.random.default_rng().normal(scale=1e-5, size=self.dimensions)
@@ -420,6 +419,18 @@ def test_a_subclass_of_a_known_class_is_not_known(monkeypatch):
         pass
 
     assert not is_known(Mine(model="m", api_key="sk-1"))
+
+
+def test_a_class_in_a_file_of_ones_own_is_not_known_whatever_the_file_is_called(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "langchain_test.py").write_text(
+        "from conftest import Letters\nclass Mine(Letters): pass"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from langchain_test import Mine
+
+    assert not is_known(Mine())
 
 
 def test_a_probe_is_asked_once_of_a_known_model_and_each_time_of_ones_own():
