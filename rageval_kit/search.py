@@ -44,7 +44,8 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
     """Return the first k hits of every query.
 
     A FAISS store's results are cached under the query's text and a fingerprint of the index
-    (vectors, documents, embedding model), so that a changed index is searched again by itself.
+    (vectors, documents, embedding model), so that a changed index is searched again by itself. A
+    model of your own class may change unseen: its questions are embedded singly and every time.
     Equal scores have one order: the document that was indexed first comes first.
 
     Args:

@@ -289,8 +289,14 @@ def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
     return assemble(documents, index, embeddings, **settings)
 
 
+def _as_probe(settings: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the vector that `_probe_as_text` wrote; None in a store that has none."""
+    written = settings.get("probe")
+    return None if written is None else np.frombuffer(base64.b64decode(written), dtype=np.float32)
+
+
 def _refuse_another_model(
-    folder: Path, name: str, kept: str | None, embeddings: "Embeddings"
+    folder: Path, name: str, kept: np.ndarray | None, embeddings: "Embeddings"
 ) -> None:
     """Refuse a model that embeds a document otherwise than the one that the store was built with.
 
@@ -301,30 +307,31 @@ def _refuse_another_model(
         embeddings: the model that was given.
     """
     given, differs = model_name(embeddings), ""
-    if kept is None and name == given:
-        return
     if kept is not None:
-        own, its = (
-            np.frombuffer(base64.b64decode(kept), dtype=np.float32),
-            probe(embeddings, "document"),
-        )
-        if alike(own, its):
-            return
-        differs = f" One text gets {len(own)} numbers there and {len(its)} here."
-        if len(own) == len(its):
-            cosine = float(unit(own[None])[0] @ unit(its[None])[0])
-            differs = f" One text gets two vectors, their cosine is {cosine:.4f}."
-        if name == given:
+        its = probe(embeddings, "document")
+        differs = "" if alike(kept, its) else _difference(kept, its)
+        if differs and name == given:
             differs += " The name is the same: is it another deployment, revision or prompt?"
-    raise ValueError(
-        f"{folder} was built with {name}, and {given} was given.{differs} Vectors of two models "
-        "cannot be compared: load it with the same model, or rebuild it."
+    if differs or (kept is None and name != given):
+        raise ValueError(
+            f"{folder} was built with {name}, and {given} was given.{differs} Vectors of two "
+            "models cannot be compared: load it with the same model, or rebuild it."
+        )
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> str:
+    if len(one) != len(other):
+        return f" One text gets {len(one)} numbers there and {len(other)} here."
+    cosine, lengths = unit(one[None])[0] @ unit(other[None])[0], map(np.linalg.norm, (one, other))
+    return (
+        " One text gets two vectors, their cosine is {:.4f} and their lengths are {:.4g} and "
+        "{:.4g}.".format(cosine, *lengths)
     )
 
 
 def _read_store(
     folder: Path,
-) -> tuple[tuple[str, str | None], Any, list["Document"], dict[str, Any]]:
+) -> tuple[tuple[str, np.ndarray | None], Any, list["Document"], dict[str, Any]]:
     """Return the model's name and probe, the index, the documents and LangChain's settings."""
     import faiss
     from langchain_core.documents import Document
@@ -355,7 +362,7 @@ def _read_store(
             Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"])
             for doc in map(json.loads, lines)
         ]
-        return (settings["embeddings"], settings.get("probe")), index, documents, kept
+        return (settings["embeddings"], _as_probe(settings)), index, documents, kept
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
         raise ValueError(
             f"{folder} cannot be read as a saved vectorstore ({type(error).__name__}: {error}). "

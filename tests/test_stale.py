@@ -1,5 +1,6 @@
 """Nothing stale, nothing over-eager: every way in which a model may change between two searches."""
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -383,6 +384,27 @@ def test_a_model_of_another_width_is_refused_with_both_numbers(tmp_path):
 def test_the_same_model_under_another_name_is_taken(tmp_path):
     save_vectorstore(build_vectorstore(DOCS, Letters("one")), tmp_path / "store")
     assert load_vectorstore(tmp_path / "store", Letters("other")).index.ntotal == 3
+
+
+@pytest.mark.parametrize("probe_kept", [7, "x", "AAA=", "no base64"])
+def test_a_probe_that_cannot_be_read_is_a_broken_store(tmp_path, probe_kept):
+    save_vectorstore(build_vectorstore(DOCS, Letters()), tmp_path / "store")
+    settings = json.loads((tmp_path / "store" / "settings.json").read_bytes())
+    (tmp_path / "store" / "settings.json").write_text(json.dumps(settings | {"probe": probe_kept}))
+    with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
+        load_vectorstore(tmp_path / "store", Letters())
+
+
+def test_a_store_without_a_probe_goes_by_the_name(tmp_path):
+    save_vectorstore(build_vectorstore(DOCS, Letters("one")), tmp_path / "store")
+    settings = json.loads((tmp_path / "store" / "settings.json").read_bytes())
+    del settings["probe"]
+    (tmp_path / "store" / "settings.json").write_text(json.dumps(settings))
+    assert load_vectorstore(tmp_path / "store", Letters("one")).index.ntotal == 3
+    with pytest.raises(
+        ValueError, match="was built with Letters.model=one.* and Letters.model=other"
+    ):
+        load_vectorstore(tmp_path / "store", Letters("other"))
 
 
 def test_a_store_is_saved_when_its_model_cannot_be_asked(tmp_path):
