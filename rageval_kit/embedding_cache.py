@@ -97,8 +97,9 @@ class CachedEmbeddings(Embeddings):
             first, second = (self._ask(stored, model, width, part, side) for part in parts)
             return first | second
 
+        # All zeros are what a server sends that is not well: asked again the next time.
         found = dict(zip(texts, vectors, strict=True))
-        stored.keep_vectors(model, found)
+        stored.keep_vectors(model, {text: found[text] for text in texts if found[text].any()})
         return found
 
     def _request(self, texts: list[str], side: Side, width: int | None = None) -> np.ndarray:

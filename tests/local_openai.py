@@ -100,8 +100,8 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(1.5)
         if failure == "too few":
             del data[-1]
-        if failure in ("NaN", "width"):
-            vector = [float("nan")] * 8 if failure == "NaN" else [1.0] * 3
+        if failure in ("NaN", "width", "zeros"):
+            vector = {"NaN": [float("nan")] * 8, "width": [1.0] * 3, "zeros": [0.0] * 8}[failure]
             data[-1]["embedding"] = base64.b64encode(np.array(vector, np.float32)).decode()
         if failure == "cut JSON":
             return self.send(200, json.dumps(content).encode()[:40])

@@ -286,6 +286,14 @@ def test_what_a_broken_server_does_is_said_and_not_kept(path, server, failure, s
     assert model.texts == 10
 
 
+def test_zeros_are_not_kept(path, server):
+    server.failures = [None, "zeros"]
+    model = cached_embeddings(load_embeddings(OPENAI), path)
+    assert not np.any(model.embed_documents(TEXTS)[-1])
+    assert np.any(model.embed_documents(TEXTS)[-1])
+    assert model.texts == 11
+
+
 def test_requests_per_minute_are_limited(path):
     model = cached_embeddings(Letters(), path, batch=1, requests_per_minute=600)
     started = time.monotonic()
