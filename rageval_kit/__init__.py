@@ -21,7 +21,7 @@ _NAMES = {
         "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
     ),
     "duplicates": "duplicate_index find_duplicates fold search_folded unread_tails",
-    "embeddings": "load_embeddings",
+    "embeddings": "cached_embeddings load_embeddings",
     "explanation": "Explanation explain",
     "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from rageval_kit.duplicates import (
         duplicate_index, find_duplicates, fold, search_folded, unread_tails,
     )
-    from rageval_kit.embeddings import load_embeddings
+    from rageval_kit.embeddings import cached_embeddings, load_embeddings
     from rageval_kit.explanation import Explanation, explain
     from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report

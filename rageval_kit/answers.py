@@ -2,24 +2,21 @@
 
 import hashlib
 import re
-import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
 
 from rageval_kit.cache import open_cache
 from rageval_kit.documents import refuse_odd_columns, text_of
-from rageval_kit.identity import model_settings
+from rageval_kit.identity import model_settings, own_state, token
 from rageval_kit.judgements import AllQA, as_index, as_queries, refuse_strange_ids
 from rageval_kit.language import split_sentences
 from rageval_kit.messages import as_cutoff, name_some, show_progress, wrong_type
 from rageval_kit.rankings import ResultsLike, as_rankings
-from rageval_kit.vectorstore import as_vectors
+from rageval_kit.vectors import as_vectors
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -205,21 +202,8 @@ def _identity(model: Any) -> list[Any]:
             return [name, settings]
         if is_whole:  # a chain
             return [name, shown]
-    return [name, settings, _token(model)]
-
-
-def _token(model: Any) -> str:
-    """Return a name for this very object, which no other object ever gets."""
-    for token, known in _objects.items():
-        if known is model:
-            return token
-    token = uuid.uuid4().hex
-    with suppress(TypeError):  # what cannot be referred to weakly has another name in each call
-        _objects[token] = model
-    return token
-
-
-_objects: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        return [name, settings, token(model)]
+    return [name, own_state(model), token(model)]
 
 
 # ---------------------------------------------------------------- the offline answerer

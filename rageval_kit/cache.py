@@ -1,10 +1,12 @@
-"""Keep search results and answers in SQLite, under a key that nothing stale can have.
+"""Keep search results, answers and vectors in SQLite, under a key that nothing stale can have.
 
 The key of a result is the query's text and the fingerprint of the index that was searched: its
-vectors, its documents and its embedding model. After any change the old entries simply have another
-key. Of a model only hashes are kept: no setting can be read in the file.
+vectors, its documents and its embedding model. After any change the old entries simply have
+another key. A model is known by its probe, the vector of one fixed text: no setting can be read in
+the file.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -15,17 +17,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from rageval_kit.messages import wrong_type
+from rageval_kit.vectors import alike
 
 Ranking: TypeAlias = list[tuple[int, float]]  # (position in the index, score), best first
 
-_VERSION = 2
+_VERSION = 3
 _PATIENCE = 60  # seconds to wait for another session that writes
+_FLOAT_NOISE = 1e-4  # between vectors of one text in two batches, as a share of their length
 _SCHEMA = (
     "CREATE TABLE indexes (fingerprint TEXT PRIMARY KEY, contents TEXT, asked INTEGER)",
-    "CREATE TABLE rankings (fingerprint TEXT, question BLOB, k INTEGER, ranking TEXT, "
+    "CREATE TABLE rankings (fingerprint TEXT, question BLOB, k INTEGER, ranking TEXT, vector BLOB, "
     "PRIMARY KEY (question, fingerprint))",
     "CREATE TABLE answers (key TEXT PRIMARY KEY, answer BLOB)",
+    "CREATE TABLE models (kind TEXT, probe BLOB, PRIMARY KEY (kind, probe))",
+    "CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB)",
     f"PRAGMA user_version = {_VERSION}",
 )
 
@@ -69,38 +77,62 @@ class Cache:
     # ------------------------------------------------------------ results
 
     def rankings(
-        self, fingerprint: str, questions: Iterable[str], k: int, size: int
+        self,
+        fingerprint: str,
+        questions: Iterable[str],
+        k: int,
+        size: int,
+        vectors: Mapping[str, np.ndarray] | None = None,
     ) -> dict[str, Ranking]:
         """Return what is known of the questions to depth k, in an index of this size.
 
-        A deeper entry is cut. One that cannot be read is forgotten, to be searched again.
+        A deeper entry is cut. One that cannot be read is forgotten, to be searched again. With
+        ``vectors`` an entry counts only if its question was embedded as it is now.
         """
         found = {}
         for question in questions:
             key = (fingerprint, _bytes(question))
             row = self._read(
-                "SELECT CAST(ranking AS BLOB) FROM rankings "
+                "SELECT CAST(ranking AS BLOB), CAST(vector AS BLOB) FROM rankings "
                 "WHERE fingerprint = ? AND question = ? AND k >= ?",
                 (*key, k),
             )
 
-            # Deep enough and whole: cut at k. Broken: forget it, so that it can be stored again.
+            # Broken: forget it, so that it can be stored again. Whole: cut at k.
             ranking = _as_ranking(row[0], size) if row else None
-            if ranking is not None:
-                found[question] = ranking[:k]
-            elif row:
+            if row and ranking is None:
                 self._write("DELETE FROM rankings WHERE fingerprint = ? AND question = ?", [key])
+            elif ranking is not None and (
+                vectors is None or alike(_as_vector(row[1]), vectors[question], _FLOAT_NOISE)
+            ):
+                found[question] = ranking[:k]
         return found
 
-    def store(self, fingerprint: str, rankings: Mapping[str, Ranking], k: int) -> None:
-        """Keep the rankings of one batch; an entry is replaced only by a deeper one."""
+    def store(
+        self,
+        fingerprint: str,
+        rankings: Mapping[str, Ranking],
+        k: int,
+        vectors: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        """Keep the rankings of one batch.
+
+        An entry is replaced by a deeper one, and by one of a question that is embedded otherwise.
+        """
         rows = [
-            (fingerprint, _bytes(question), k, json.dumps(ranking))
+            (
+                fingerprint,
+                _bytes(question),
+                k,
+                json.dumps(ranking),
+                vectors and _blob(vectors[question]),
+            )
             for question, ranking in rankings.items()
         ]
         self._write(
-            "INSERT INTO rankings VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
-            "SET k = excluded.k, ranking = excluded.ranking WHERE excluded.k > k",
+            "INSERT INTO rankings VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+            "SET k = excluded.k, ranking = excluded.ranking, vector = excluded.vector "
+            "WHERE excluded.k > k OR excluded.vector IS NOT vector",
             rows,
         )
 
@@ -151,11 +183,47 @@ class Cache:
         """Keep one finished answer at once."""
         self._write("INSERT OR REPLACE INTO answers VALUES (?, ?)", [(key, _bytes(answer))])
 
+    # ------------------------------------------------------------ models and vectors
+
+    def known_model(self, kind: str, probe: np.ndarray) -> str:
+        """Return the name under which a model is known here: of the first that answers alike.
+
+        Args:
+            kind: models of two kinds are two, whatever they answer; only its hash is kept.
+            probe: the vector of the one fixed text.
+        """
+        kind = _sha256(_bytes(kind)).hex()
+        rows = self._read_all("SELECT CAST(probe AS BLOB) FROM models WHERE kind = ?", (kind,))
+        known = [blob for (blob,) in rows if alike(_as_vector(blob), probe)]
+        if not known:
+            self._write("INSERT OR IGNORE INTO models VALUES (?, ?)", [(kind, _blob(probe))])
+        return _sha256(kind.encode() + (known or [_blob(probe)])[0]).hex()[:32]
+
+    def vectors(self, model: str, texts: Iterable[str], width: int) -> dict[str, np.ndarray]:
+        """Return the vectors of this width that were kept of the texts."""
+        found = {}
+        for text in texts:
+            key = (_sha256(_bytes(model + text)),)
+            row = self._read("SELECT CAST(vector AS BLOB) FROM vectors WHERE key = ?", key)
+            vector = _as_vector(row[0] if row else None)
+            if len(vector) == width and np.isfinite(vector).all():
+                found[text] = vector
+        return found
+
+    def keep_vectors(self, model: str, vectors: Mapping[str, np.ndarray]) -> None:
+        """Keep the vectors of one request at once."""
+        rows = [(_sha256(_bytes(model + text)), _blob(vector)) for text, vector in vectors.items()]
+        self._write("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
     # ------------------------------------------------------------ SQLite, and its errors in words
 
     def _read(self, sql: str, values: Sequence[Any] = ()) -> Any:
         with self._alone():
             return self._db.execute(sql, values).fetchone()
+
+    def _read_all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._alone():
+            return self._db.execute(sql, values).fetchall()
 
     def _write(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._transaction():
@@ -195,6 +263,19 @@ class Cache:
 def _bytes(text: str) -> bytes:
     """Return a text as SQLite can hold it, half an emoji (a lone surrogate) included."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def _blob(vector: np.ndarray) -> bytes:
+    return np.asarray(vector, dtype=np.float32).tobytes()
+
+
+def _as_vector(kept: bytes | None) -> np.ndarray:
+    """Return a vector that was kept; one of no numbers if it is not found or cannot be one."""
+    return np.frombuffer(kept if kept and len(kept) % 4 == 0 else b"", dtype=np.float32)
 
 
 def _as_ranking(kept: Any, size: int) -> Ranking | None:

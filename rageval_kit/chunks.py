@@ -30,8 +30,8 @@ def split_documents(docs: Docs, splitter: Splitter | int) -> list[dict[str, Any]
     """Split the content of every document into chunks, and place each where its text stands.
 
     A chunk keeps its source's other fields. The title among them is embedded before its content, as
-    every document's is: that changes what is found (on a published set of 472 questions the five
-    hits of 195). Split documents without a title to leave it out.
+    every document's is: that changes what is found. Split documents without a title to leave it
+    out.
 
     Args:
         docs: the documents, in any form that `build_vectorstore` takes.

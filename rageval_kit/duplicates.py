@@ -18,6 +18,7 @@ from rageval_kit.language import equal_text_key, split_sentences
 from rageval_kit.messages import as_cutoff, is_number, name_some, shown, wrong_type
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, direction, score_steps
 from rageval_kit.search import search_all
+from rageval_kit.vectors import unit
 from rageval_kit.vectorstore import (
     assemble,
     embed_documents,
@@ -27,7 +28,6 @@ from rageval_kit.vectorstore import (
     stored_documents,
     stored_vectors,
     to_documents,
-    unit,
 )
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Turn a short name into a LangChain Embeddings object.
+"""Turn a short name into a LangChain Embeddings object, and keep the vectors of any in a file.
 
 Every LangChain ``Embeddings`` object works in place of what `load_embeddings` returns; the names
 here are a convenience, and the first two run without a network or a key.
@@ -7,12 +7,17 @@ here are a convenience, and the first two run without a network or a key.
 import os
 import warnings
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from rageval_kit.messages import wrong_type
+from rageval_kit.cache import open_cache
+from rageval_kit.messages import as_cutoff, is_number, shown, wrong_type
+from rageval_kit.vectors import BATCH, CHARACTERS
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+
+    from rageval_kit.embedding_cache import CachedEmbeddings
 
 DEFAULT_EMBEDDINGS = "use-multilingual"
 _NAMES = (DEFAULT_EMBEDDINGS, "chars", "minilm", "openai:text-embedding-3-small")
@@ -29,8 +34,9 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
             * ``"chars"``: hashed character n-grams, a lexical baseline for any language, offline;
             * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra
               minilm;
-            * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol
-              (OPENAI_BASE_URL);
+            * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol (set
+              OPENAI_BASE_URL; a server on your own machine needs no key). A request waits 60
+              seconds for its answer and is tried again up to 4 times;
             * ``"PROVIDER:MODEL"``: whatever LangChain's ``init_embeddings`` knows.
 
     >>> len(load_embeddings().embed_query("어텐션이란 무엇인가?"))
@@ -89,13 +95,82 @@ def _of_provider(provider: str, model: str) -> "Embeddings":
 
 
 def _openai_embeddings(name: str, model: str) -> "Embeddings":
-    if not os.environ.get("OPENAI_API_KEY", "").strip():
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    is_own_server = any(os.environ.get(f"OPENAI_{name}") for name in ("BASE_URL", "API_BASE"))
+    if not key and not is_own_server:
         raise ValueError(
             f"load_embeddings({name!r}) needs an OpenAI key, and OPENAI_API_KEY is not set. "
             "Set it (Linux, macOS: export OPENAI_API_KEY=...; Windows: setx OPENAI_API_KEY ... and "
             "open a new terminal), or use load_embeddings(), which runs offline."
         )
     from langchain_openai import OpenAIEmbeddings
+    from pydantic import SecretStr
 
     # The length check would download a tokenizer file, and other servers do not take token lists.
-    return OpenAIEmbeddings(model=model, check_embedding_ctx_length=False)
+    return OpenAIEmbeddings(
+        model=model,
+        api_key=SecretStr(key or "no key is needed"),
+        check_embedding_ctx_length=False,
+        timeout=60,
+        max_retries=4,
+    )
+
+
+# ---------------------------------------------------------------- kept in a file
+
+
+def cached_embeddings(
+    embeddings: "Embeddings",
+    path: str | Path,
+    batch: int = BATCH,
+    characters: int = CHARACTERS,
+    requests_per_minute: float | None = None,
+) -> "CachedEmbeddings":
+    """Return embeddings that ask the model for what the file does not hold yet, and keep it.
+
+    Each answered request is kept at once, for every store, chunking and later session: after a
+    failure the same call goes on where it stopped. A vector is kept under its text, its side
+    (document or query) and its model, which is known by what it answers to one fixed text: two
+    models in one file are never mixed. Of a model of your own class only documents are kept, since
+    its queries may change where that text does not show it.
+
+    Args:
+        embeddings: any LangChain ``Embeddings`` object, for example from `load_embeddings`.
+        path: of an SQLite file, made if it is not found; the ``cache=`` of `search_all` may be the
+            same. Processes and threads may share it.
+        batch: how many texts a request holds at most.
+        characters: how many characters a request holds at most; a longer text is asked alone.
+        requests_per_minute: how many requests are sent at most; None is no limit.
+
+    Returns:
+        LangChain ``Embeddings``, which count what they asked the model for: ``texts``,
+        ``characters`` and ``requests`` (without one short text a side and session, by which the
+        model is known).
+
+    >>> path = getfixture("tmp_path") / "vectors.sqlite"
+    >>> embeddings = cached_embeddings(load_embeddings("chars"), path)
+    >>> vectors = embeddings.embed_documents(["one", "two", "one"])
+    >>> again = embeddings.embed_documents(["two", "three"])
+    >>> embeddings.texts, embeddings.characters, embeddings.requests
+    (3, 11, 2)
+
+    Raises:
+        TypeError: it is no embeddings model, or the path is none.
+        ValueError: a limit is not positive, or the file cannot be used. When embedding: the model
+            failed; the message names the texts, and a text that a service refuses is found.
+    """
+    from rageval_kit.embedding_cache import CachedEmbeddings
+
+    if not hasattr(embeddings, "embed_query"):
+        wanted = "a LangChain Embeddings object such as load_embeddings()"
+        raise wrong_type("embeddings", wanted, embeddings)
+    if path is None:
+        raise wrong_type("path", 'the path of a file such as "vectors.sqlite"', path)
+    limit = requests_per_minute
+    if limit is not None and not (is_number(limit) and 0 < limit < float("inf")):
+        raise ValueError(f"requests_per_minute must be a positive number, found {shown(limit)}.")
+
+    # A file that cannot be used is said here, and not after the first batch.
+    sizes = as_cutoff(batch, "batch"), as_cutoff(characters, "characters")
+    with open_cache(path):
+        return CachedEmbeddings(embeddings, path, *sizes, limit)

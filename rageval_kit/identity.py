@@ -1,30 +1,104 @@
 """What a model is known by: every setting that could change its vectors or answers, and no secret.
 
 The one rule for embeddings and for language models. In doubt a setting counts: a wrong guess then
-costs a search, never a stale result.
+costs a search, never a stale result. What an embeddings model answers, its probe, is in vectors.py.
 """
 
 import os
 import re
-from collections.abc import Mapping
+import sys
+import uuid
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import cached_property
 from numbers import Real
 from typing import Any
+from weakref import WeakValueDictionary
 
 
 def model_name(model: object) -> str:
-    """Return a short name that a reader knows the model by.
+    """Return a short name that a reader knows the model by; a wrapper's names what is inside.
 
     >>> from rageval_kit.embeddings import load_embeddings
     >>> model_name(load_embeddings("chars"))
     'CharacterEmbeddings(dimensions=2048)'
     """
+    model = without_cache(model)
     shown = {field: getattr(model, field, None) for field in ("model", "model_name", "dimensions")}
-    settings = ", ".join(
+    settings = [
         f"{field}={_plain(value)}"
         for field, value in shown.items()
         if isinstance(value, (str, int))
+    ]
+    settings += [model_name(part) for part in _parts(model) if hasattr(type(part), "embed_query")]
+    return f"{type(model).__name__}({', '.join(settings)})"
+
+
+def without_cache(model: Any) -> Any:
+    """Return the model inside wrappers that only keep its vectors: it is known by its own name."""
+    while inner := getattr(model, _KEEPERS.get(type(model).__name__, ""), None):
+        model = inner
+    return model
+
+
+# Where a wrapper that only keeps vectors has its model: LangChain's, and the kit's.
+_KEEPERS = {"CacheBackedEmbeddings": "underlying_embeddings", "CachedEmbeddings": "inner"}
+
+
+def _parts(model: object) -> list[Any]:
+    """Return what a model holds, in private fields too."""
+    fields = getattr(model, "__dict__", None) or {}
+    private = getattr(model, "__pydantic_private__", None) or {}
+    return [part for part in (*fields.values(), *private.values()) if part is not model]
+
+
+def is_known(model: object) -> bool:
+    """Say whether settings and a probe tell all that an embeddings model does.
+
+    They do for LangChain's and the kit's classes that hold plain values only. A class of one's own
+    may be edited, and an object inside one may treat some texts otherwise, where none would see it.
+    """
+    model = without_cache(model)
+    code = (type(model), getattr(type(model), "embed_query", None))
+    if not all(_is_settled(getattr(part, "__module__", "")) for part in code):
+        return False
+    return all(
+        _is_plain(value) or name in _TRANSPORT or _is_secret(name)
+        for name, value in _public(model).items()
     )
-    return f"{type(model).__name__}({settings})"
+
+
+def _is_settled(module: str) -> bool:
+    """Say whether a module is the kit's, or LangChain's as installed: not edited while Python runs.
+
+    A student's own langchain_test.py is not.
+    """
+    root = module.partition(".")[0]
+    file = getattr(sys.modules.get(root), "__file__", None) or ""
+    return root == "rageval_kit" or (root.startswith("langchain") and "-packages" in file)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, value.values()))
+    if isinstance(value, Collection) and not isinstance(value, (str, bytes)):
+        return isinstance(value, (list, tuple, set, frozenset)) and all(map(_is_plain, value))
+    plain = value is None or isinstance(value, (str, bytes, Real, os.PathLike))
+    return plain or hasattr(value, "get_secret_value")
+
+
+def token(model: object) -> str:
+    """Return a name for this very object, which no other object ever gets."""
+    for name, known in list(_objects.items()):
+        if known is model:
+            return name
+    name = uuid.uuid4().hex
+    with suppress(TypeError):  # what cannot be referred to weakly has another name in each call
+        _objects[name] = model
+    return name
+
+
+_objects: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
 def model_settings(model: object) -> dict[str, Any]:
@@ -45,9 +119,51 @@ def model_settings(model: object) -> dict[str, Any]:
     >>> model_settings(Model())
     {'prompt': 'query: ', 'max_tokens': 50, 'url': 'https://host/v1'}
     """
+    return _settings(_public(model))
+
+
+def own_state(model: object, seen: frozenset[int] = frozenset()) -> dict[str, Any]:
+    """Return all that can be read of an object of one's own: it may change between two calls.
+
+    Private settings too, those of its class, and those of the objects in it that are defined where
+    it is itself, in one notebook for example.
+
+    >>> class Style:
+    ...     def __init__(self, word):
+    ...         self._word = word
+    >>> class Model:
+    ...     place = "here"
+    ...     def __init__(self):
+    ...         self.style = Style("short")
+    >>> own_state(Model())
+    {'place': 'here', 'style': {'_word': 'short'}}
+    """
+    home, seen = type(model).__module__, seen | {id(model)}
+    fields = {
+        name: value
+        for kind in reversed(type(model).__mro__)
+        for name, value in vars(kind).items()
+        if kind.__module__ == home and not name.startswith("__") and not callable(value)
+    }
+    fields |= getattr(model, "__dict__", None) or {}
+    fields |= getattr(model, "__pydantic_private__", None) or {}
+
+    # What is worked out from the rest and kept is no setting; what is of one's own is looked into.
+    fields = {
+        name: own_state(value, seen) if _is_of(value, home) and id(value) not in seen else value
+        for name, value in fields.items()
+        if not isinstance(getattr(type(model), name, None), cached_property)
+    }
+    return _settings(fields)
+
+
+def _is_of(value: object, home: str) -> bool:
+    return type(value).__module__ == home
+
+
+def _public(model: object) -> dict[str, Any]:
     fields = getattr(type(model), "model_fields", None) or getattr(model, "__dict__", {})
-    public = [field for field in fields if not field.startswith("_")]
-    return _settings({field: getattr(model, field, None) for field in public})
+    return {field: getattr(model, field, None) for field in fields if not field.startswith("_")}
 
 
 def _settings(fields: Mapping[Any, Any]) -> dict[str, Any]:
@@ -111,6 +227,11 @@ _STEERING = frozenset(
     """timeout request_timeout default_timeout max_retries retries retry_min_seconds
     retry_max_seconds max_concurrency rate_limiter chunk_size batch_size show_progress
     show_progress_bar verbose callbacks streaming stream_usage disable_streaming""".split()
+)
+
+# Fields of LangChain's classes that only carry requests.
+_TRANSPORT = frozenset(
+    "client async_client http_client http_async_client rate_limiter callbacks".split()
 )
 
 _USER = re.compile(r"(?<=://)[^/?#\s]*@")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rageval_kit.cache import Ranking, open_cache
-from rageval_kit.documents import read_document
-from rageval_kit.identity import model_name, model_settings
+from rageval_kit.documents import read_document, stored_id
+from rageval_kit.identity import is_known, model_name, model_settings, without_cache
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import (
     as_cutoff,
@@ -26,16 +26,15 @@ from rageval_kit.messages import (
     wrong_type,
 )
 from rageval_kit.rankings import Hit, Results, direction
-from rageval_kit.vectorstore import as_vectors, is_faiss, kept_settings, stored_documents, unit
+from rageval_kit.vectors import Side, alike, ask, batches, first_words, probe, unit
+from rageval_kit.vectorstore import is_faiss, kept_settings, stored_documents
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
 _BATCH = 256  # queries embedded, searched and stored together
+_SEARCHED = "What was searched before is kept: the same call goes on from there."
 _SPARE = 16  # hits fetched beyond k, to see where a tie ends
-
-# Cosine of one text embedded twice: services give not quite the same numbers each time.
-_ALIKE = 0.9999
 
 # Between equal scores of vectors of length 1, twice what was seen; grows with the squared length.
 _NOISE = 2e-6
@@ -45,7 +44,8 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
     """Return the first k hits of every query.
 
     A FAISS store's results are cached under the query's text and a fingerprint of the index
-    (vectors, documents, embedding model), so that a changed index is searched again by itself.
+    (vectors, documents, embedding model), so that a changed index is searched again by itself. A
+    model of your own class may change unseen: its questions are embedded singly and every time.
     Equal scores have one order: the document that was indexed first comes first.
 
     Args:
@@ -103,7 +103,9 @@ class CachedIndex(Protocol):
         model: a name of the embedding model, for a reader.
         documents: ``{"doc_id", "title", "content"}`` each, in the order of their vectors.
         text_hashes: a hash of each document's text, by doc_id: tells what changed.
-        fingerprint: a hash of all that decides what a search finds.
+        fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
+        probe: what the model makes of one fixed query, where that tells how it embeds every other;
+            None for a model of which each query's own vector must be looked at.
         score_name, lower_is_better: what the scores are, and their direction.
     """
 
@@ -113,6 +115,10 @@ class CachedIndex(Protocol):
     fingerprint: str
     score_name: str
     lower_is_better: bool
+
+    @property
+    def probe(self) -> np.ndarray | None:
+        """See above; asked for where it is needed only, since it may cost a request."""
 
     def embed(self, questions: Sequence[str]) -> np.ndarray:
         """Return a vector a question."""
@@ -126,26 +132,41 @@ def search_cached(
 ) -> Results:
     """Return the first k hits of every question, from the cache where it has them."""
     texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
+    rankings: dict[str, Ranking] = {}
     with open_cache(cache) as stored:
-        rankings = stored.rankings(index.fingerprint, texts, k, len(index.documents))
+        # What is known under a probe needs no vector; else a question is looked at by its own.
+        key, size = index.fingerprint, len(index.documents)
+        if index.probe is not None:
+            key = f"{key}-{stored.known_model('query', index.probe)}"
+            rankings = stored.rankings(key, texts, k, size)
         missing = [text for text in texts if text not in rankings]
 
         # Against the index that was asked before, so before this one is noted.
-        before = stored.contents_before(index.fingerprint, missing)
+        before = stored.contents_before(key, missing)
         now = {"model": index.model, "texts": index.text_hashes}
-        stored.note_asked(index.fingerprint, now)
+        stored.note_asked(key, now)
 
+        new: set[str] = set()
+        otherwise = False
         for start in show_progress(range(0, len(missing), _BATCH), "searching", "batch"):
             batch = missing[start : start + _BATCH]
-            found = dict(zip(batch, index.search(index.embed(batch), k), strict=True))
-            stored.store(index.fingerprint, found, k)
-            rankings |= found
+            vectors = dict(zip(batch, index.embed(batch), strict=True))
+            if index.probe is None:
+                rankings |= stored.rankings(key, batch, k, size, vectors)
+                batch = [text for text in batch if text not in rankings]
+                otherwise |= bool(stored.rankings(key, batch, k, size))
+            if batch:
+                found = index.search(np.stack([vectors[text] for text in batch]), k)
+                rankings |= zip(batch, found, strict=True)
+                kept = None if index.probe is not None else vectors
+                stored.store(key, {text: rankings[text] for text in batch}, k, kept)
+                new |= set(batch)
 
     hits = {
         query_id: [{**index.documents[at], "score": score} for at, score in rankings[question]]
         for query_id, question in questions.items()
     }
-    new = set(missing)
+    changed = _what_changed(before, now) if before else _OTHERWISE if otherwise else ""
     return Results(
         hits,
         k,
@@ -153,9 +174,12 @@ def search_cached(
         index.lower_is_better,
         index.fingerprint,
         searched=sum(question in new for question in questions.values()),
-        changed=_what_changed(before, now) if before else "",
+        changed=changed,
         questions=questions,
     )
+
+
+_OTHERWISE = "the model embeds questions otherwise (settings, prompt) since the last search"
 
 
 def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -182,18 +206,13 @@ def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------- FAISS
 
 
-# Whether a model embeds a query as it embeds a document, by its class and settings. A class that is
-# defined again is another class.
-_embeds_alike: dict[tuple[type, str], bool] = {}
-
-
 class FaissIndex:
     """LangChain's FAISS store as `search_cached` sees it: vectors and documents in one order."""
 
     def __init__(self, store: Any) -> None:
         import faiss
 
-        self._index, self._embeddings = store.index, store.embedding_function
+        self._index, self._embeddings = store.index, _query_model(store.embedding_function)
         self._told = kept_settings(store)
         if not hasattr(self._embeddings, "embed_query"):
             wanted = "a LangChain Embeddings object such as load_embeddings()"
@@ -204,16 +223,17 @@ class FaissIndex:
                 "The vectorstore holds no document (were all deleted?): add some, or rebuild it."
             )
 
-        self.model = model_name(self._embeddings)
-        self._settings = _hash(json.dumps(model_settings(self._embeddings), default=str))
+        self.model = model_name(store.embedding_function)
+        self._is_known = is_known(self._embeddings)
         self.documents = [read_document(document) for document in stored]
-        self.text_hashes = _text_hashes(self.documents, stored)
+        contents = [_content(document) for document in stored]
+        self.text_hashes = _text_hashes(stored, contents)
 
-        # All that decides what a search finds: a change of any of these is another fingerprint.
-        doc_ids = [document["doc_id"] for document in self.documents]
-        told = json.dumps([doc_ids, self.text_hashes, self._told], default=str)
-        vectors = faiss.serialize_index(self._index).tobytes()
-        self.fingerprint = _hash(self.model, self._settings, told, vectors)
+        # All that decides what a search finds. An id that is not in the metadata, as LangChain
+        # makes them up, is none of it: identity is the content.
+        settings = model_settings(without_cache(self._embeddings)) if self._is_known else None
+        told = json.dumps([contents, self._told, settings], default=str)
+        self.fingerprint = _hash(told, faiss.serialize_index(self._index).tobytes())
 
         metric = self._index.metric_type
         self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
@@ -222,26 +242,28 @@ class FaissIndex:
             faiss.METRIC_L2: "squared L2 distance",
         }.get(metric, "distance")
 
+    @property
+    def probe(self) -> np.ndarray | None:
+        """What a known model makes of one fixed query; None for a model that may change unseen."""
+        return probe(self._embeddings, "query", self._index.d) if self._is_known else None
+
     def embed(self, questions: Sequence[str]) -> np.ndarray:
-        """Embed as one batch, or one by one if the model embeds a query unlike a document."""
-        model = (type(self._embeddings), self._settings)
-        if len(questions) == 1 or _embeds_alike.get(model) is False:
-            return self._embed_singly(questions)
-        embedded = self._embeddings.embed_documents(list(questions))
-        vectors = as_vectors(embedded, questions, self._index.d, "question")
+        """Embed as one batch if the model is known to embed a query as a document, else singly.
 
-        # Not known yet: embed the first once more, as a query.
-        if model not in _embeds_alike:
-            single = self._embed_singly(questions[:1])
-            cosine = float(unit(single)[0] @ unit(vectors[:1])[0])
-            _embeds_alike[model] = cosine > _ALIKE
-            if not _embeds_alike[model]:
-                return np.concatenate([single, self._embed_singly(questions[1:])])
-        return vectors
-
-    def _embed_singly(self, questions: Sequence[str]) -> np.ndarray:
-        embedded = [self._embeddings.embed_query(question) for question in questions]
-        return as_vectors(embedded, questions, self._index.d, "question")
+        Asked of the probe, never of a question: it would stay in whatever keeps the vectors of this
+        model's documents.
+        """
+        side: Side = "query"
+        as_one = len(questions) > 1 and self._is_known
+        if as_one and alike(probe(self._embeddings, "query"), probe(self._embeddings, "document")):
+            parts, side = batches(questions, _BATCH), "document"
+        else:
+            parts = [slice(None)]
+        vectors = [
+            ask(self._embeddings, its, its, "question", side, self._index.d, _SEARCHED)
+            for its in (questions[part] for part in parts)
+        ]
+        return np.concatenate(vectors)
 
     def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
         """Search all vectors in one call and return the first k of each.
@@ -303,12 +325,27 @@ def group_ties(scores: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.nd
     return ties.T, shared.T
 
 
-def _text_hashes(documents: Sequence[Hit], stored: Sequence["Document"]) -> dict[str, str]:
-    """Return a hash of each document's text and metadata; chunks of one doc_id share one."""
+def _query_model(embeddings: Any) -> Any:
+    """Return the model that embeds the queries: LangChain's cache may keep documents only."""
+    if getattr(embeddings, "query_embedding_store", True) is None:
+        return embeddings.underlying_embeddings
+    return embeddings
+
+
+def _content(document: "Document") -> str:
+    """Return a hash of a document's text and metadata."""
+    return _hash(document.page_content, repr(sorted(document.metadata.items(), key=repr)))
+
+
+def _text_hashes(stored: Sequence["Document"], contents: Sequence[str]) -> dict[str, str]:
+    """Return a hash of each document's content, by doc_id; chunks of one doc_id share one.
+
+    A document without doc_id is called by its first words: its own id is LangChain's.
+    """
     hashes: dict[str, str] = {}
-    for document, its in zip(documents, stored, strict=True):
-        doc_id, metadata = document["doc_id"], repr(sorted(its.metadata.items(), key=repr))
-        hashes[doc_id] = _hash(hashes.get(doc_id, ""), its.page_content, metadata)
+    for document, content in zip(stored, contents, strict=True):
+        name = stored_id(document) or first_words(document.page_content)
+        hashes[name] = _hash(hashes.get(name, ""), content)
     return hashes
 
 

@@ -5,6 +5,7 @@ a document in the store is its title, a line break, and its content; ``doc_id`` 
 are in the metadata, and of a chunk where it stands in its source.
 """
 
+import base64
 import hashlib
 import io
 import json
@@ -25,15 +26,18 @@ from rageval_kit.documents import (
 )
 from rageval_kit.files import as_path, make_folder, write_whole
 from rageval_kit.identity import model_name
-from rageval_kit.messages import count, describe, name_some, show_progress, wrong_type
+from rageval_kit.messages import count, name_some, show_progress, warn_user, wrong_type
+from rageval_kit.vectors import EmbeddingError, alike, ask, batches, probe, unit
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
 
-_BATCH = 64
 _INDEX, _DOCUMENTS, _SETTINGS = "index.npy", "documents.jsonl", "settings.json"
+_LOST = (
+    'What was embedded before is lost: cached_embeddings(embeddings, "vectors.sqlite") keeps it.'
+)
 
 
 def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
@@ -127,101 +131,13 @@ def embed_documents(
     Returns:
         float32 of shape (documents, dimensions); ``width`` are the dimensions that are wanted.
     """
-    if not hasattr(embeddings, "embed_documents"):
-        raise wrong_type(
-            "embeddings", "a LangChain Embeddings object such as load_embeddings()", embeddings
-        )
-    batches: list[np.ndarray] = []
-    for start in show_progress(range(0, len(documents), _BATCH), "embedding", "batch"):
-        batch = documents[start : start + _BATCH]
-        embedded = embeddings.embed_documents([document.page_content for document in batch])
-        names = [str(document.id) for document in batch]
-        batches.append(as_vectors(embedded, names, width))
-        width = batches[0].shape[1]
-    return np.concatenate(batches)
-
-
-def as_vectors(
-    embedded: Any, names: Sequence[str], width: int | None = None, noun: str = "document"
-) -> np.ndarray:
-    """Return what a model gave as float32 of shape (names, width), or say which is wrong.
-
-    Args:
-        embedded: a vector a name.
-        names: what an error calls each: doc_ids, or the questions themselves.
-        width: dimensions that are wanted; None where the first vector decides.
-        noun: what the names are.
-
-    >>> as_vectors([[0.6, 0.8], [1.0]], ["doc_001", "doc_002"])
-    Traceback (most recent call last):
-    ValueError: The embeddings gave 1 number for the document doc_002; a vector of 2 numbers ...
-
-    Raises:
-        ValueError: the vectors are too few, of several widths, not of numbers, NaN or infinite.
-    """
-    # A table of numbers, a row a name, ...
-    vectors = _as_numbers(embedded)
-    if vectors is None or vectors.ndim != 2 or vectors.shape[1] != (width or vectors.shape[1]):
-        raise _no_vectors(embedded, names, width, noun)
-    if len(vectors) != len(names) or not vectors.size:
-        raise _no_vectors(embedded, names, width, noun)
-
-    # ... and all of them finite.
-    broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
-    if broken:
-        raise ValueError(
-            f"The embeddings gave NaN or infinite numbers for the {noun} "
-            f"{name_some([names[position] for position in broken])}. "
-            "Look at the text and at the model: such a vector is never found."
-        )
-    return vectors
-
-
-def _as_numbers(embedded: Any) -> np.ndarray | None:
-    try:
-        with np.errstate(over="ignore"):  # becomes infinite, which is refused
-            return np.asarray(embedded, dtype=np.float32)
-    except (TypeError, ValueError):  # of several widths, or not of numbers
-        return None
-
-
-def _no_vectors(embedded: Any, names: Sequence[str], width: int | None, noun: str) -> ValueError:
-    """Return the error for the first of the vectors that is none."""
-    # Not one a name.
-    is_list = hasattr(embedded, "__len__") and not isinstance(embedded, (str, Mapping))
-    if not is_list or len(embedded) != len(names):
-        found = count(len(embedded), "vector") if is_list else describe(embedded)
-        return ValueError(
-            f"The embeddings gave {found} for {count(len(names), noun)} ({name_some(names)}); "
-            "one vector each was wanted. Look at the model."
-        )
-
-    # The first of another width than the others, or without numbers.
-    widths = [_width(vector) for vector in embedded]
-    width = width or max(widths[0], 1)
-    at = next((at for at, its in enumerate(widths) if its != width), 0)
-    found = count(widths[at], "number") if widths[at] else describe(embedded[at])
-    return ValueError(
-        f"The embeddings gave {found} for the {noun} {names[at]}; a vector of "
-        f"{count(width, 'number')} was wanted. Embed documents and questions with one model, or "
-        "rebuild the vectorstore with this one."
-    )
-
-
-def _width(vector: Any) -> int:
-    """Return how many numbers a vector has; 0 if it is none."""
-    numbers = _as_numbers(vector)
-    return len(numbers) if numbers is not None and numbers.ndim == 1 else 0
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Return the vectors scaled to length 1; one of zeros stays as it is.
-
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
+    texts = [document.page_content for document in documents]
+    names = [str(document.id) for document in documents]
+    done: list[np.ndarray] = []
+    for part in show_progress(batches(texts), "embedding", "batch"):
+        done.append(ask(embeddings, texts[part], names[part], width=width, kept=_LOST))
+        width = done[0].shape[1]
+    return np.concatenate(done)
 
 
 # ---------------------------------------------------------------- LangChain's store from inside
@@ -327,6 +243,7 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     kept = kept_settings(vectorstore)
     settings = {
         "embeddings": model_name(vectorstore.embedding_function),
+        "probe": _probe_as_text(vectorstore.embedding_function, vectorstore.index.d),
         "dimensions": vectorstore.index.d,
         "normalize_L2": kept["normalize_L2"],
         "distance_strategy": kept["distance_strategy"].value,
@@ -350,8 +267,20 @@ def _as_line(document: "Document") -> str:
         ) from error
 
 
+def _probe_as_text(embeddings: Any, width: int) -> str | None:
+    """Return the vector by which `load_vectorstore` knows the model; None if it cannot be asked."""
+    try:
+        return base64.b64encode(probe(embeddings, "document", width).tobytes()).decode()
+    except (EmbeddingError, TypeError) as error:
+        warn_user(f"Saved, but load_vectorstore will know the model by its name only. {error}")
+        return None
+
+
 def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
     """Read a store that `save_vectorstore` wrote; it searches as before, to the last bit.
+
+    The model is asked for one vector, which is compared with what the store's own model gave for
+    the same text: a name does not tell two deployments, prompts or revisions apart.
 
     Args:
         folder: the folder given to `save_vectorstore`.
@@ -363,16 +292,54 @@ def load_vectorstore(folder: str | Path, embeddings: "Embeddings") -> "FAISS":
     """
     folder = as_path(folder, "folder")
     model, index, documents, settings = _read_store(folder)
-    if model != model_name(embeddings):
-        raise ValueError(
-            f"{folder} was built with {model}, and {model_name(embeddings)} was given. Vectors of "
-            "two models cannot be compared: load it with the same model, or rebuild it."
-        )
+    _refuse_another_model(folder, *model, embeddings)
     return assemble(documents, index, embeddings, **settings)
 
 
-def _read_store(folder: Path) -> tuple[str, Any, list["Document"], dict[str, Any]]:
-    """Return the name of the model, the index, the documents and LangChain's settings."""
+def _as_probe(settings: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the vector that `_probe_as_text` wrote; None in a store that has none."""
+    written = settings.get("probe")
+    return None if written is None else np.frombuffer(base64.b64decode(written), dtype=np.float32)
+
+
+def _refuse_another_model(
+    folder: Path, name: str, kept: np.ndarray | None, embeddings: "Embeddings"
+) -> None:
+    """Refuse a model that embeds a document otherwise than the one that the store was built with.
+
+    Args:
+        folder: of the store.
+        name: of its model.
+        kept: its probe; None in a store that has none, whose model is known by its name.
+        embeddings: the model that was given.
+    """
+    given, differs = model_name(embeddings), ""
+    if kept is not None:
+        its = probe(embeddings, "document")
+        differs = "" if alike(kept, its) else _difference(kept, its)
+        if differs and name == given:
+            differs += " The name is the same: is it another deployment, revision or prompt?"
+    if differs or (kept is None and name != given):
+        raise ValueError(
+            f"{folder} was built with {name}, and {given} was given.{differs} Vectors of two "
+            "models cannot be compared: load it with the same model, or rebuild it."
+        )
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> str:
+    if len(one) != len(other):
+        return f" One text gets {len(one)} numbers there and {len(other)} here."
+    cosine, lengths = unit(one[None])[0] @ unit(other[None])[0], map(np.linalg.norm, (one, other))
+    return (
+        " One text gets two vectors, their cosine is {:.4f} and their lengths are {:.4g} and "
+        "{:.4g}.".format(cosine, *lengths)
+    )
+
+
+def _read_store(
+    folder: Path,
+) -> tuple[tuple[str, np.ndarray | None], Any, list["Document"], dict[str, Any]]:
+    """Return the model's name and probe, the index, the documents and LangChain's settings."""
     import faiss
     from langchain_core.documents import Document
 
@@ -402,7 +369,7 @@ def _read_store(folder: Path) -> tuple[str, Any, list["Document"], dict[str, Any
             Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"])
             for doc in map(json.loads, lines)
         ]
-        return settings["embeddings"], index, documents, kept
+        return (settings["embeddings"], _as_probe(settings)), index, documents, kept
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
         raise ValueError(
             f"{folder} cannot be read as a saved vectorstore ({type(error).__name__}: {error}). "

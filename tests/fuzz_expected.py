@@ -1766,6 +1766,30 @@ def expect_load_embeddings(a, doubts):
     return check
 
 
+def expect_cached_embeddings(a, doubts):
+    for size in ("batch", "characters"):
+        oracle.cutoff(a.get(size, 64))
+    usual(a["path"], doubts, "path", lambda p: p.make.__name__ == "new_path")
+    limit = a.get("requests_per_minute")
+    usual(limit, doubts, "requests_per_minute", lambda n: n is None or n > 10_000)
+    model = a["embeddings"]
+    usual(
+        model,
+        doubts,
+        "embeddings",
+        lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
+    )
+
+    def check(seen):
+        texts = ["one text", "다른 글", "one text"]
+        for _ in range(2):
+            vectors = np.asarray(seen.value.embed_documents(texts))
+            want(np.allclose(vectors, [hashed(text) for text in texts]), "other vectors")
+        want(seen.value.texts == 2, f"{seen.value.texts} texts were asked for")
+
+    return check
+
+
 # ---------------------------------------------------------------- files
 
 
@@ -2257,6 +2281,7 @@ EXPECT = {
     "save_vectorstore": expect_save_vectorstore,
     "load_vectorstore": expect_load_vectorstore,
     "load_embeddings": expect_load_embeddings,
+    "cached_embeddings": expect_cached_embeddings,
     "load_run": expect_load_run,
     "load_qrels": expect_load_qrels,
     "save_run": expect_save_run,

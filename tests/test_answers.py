@@ -23,6 +23,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
 from local_openai import KEY, local_openai
+from pydantic import PrivateAttr
 
 from rageval_kit import (
     ExtractiveAnswerer,
@@ -498,6 +499,47 @@ def test_an_object_of_ones_own_that_was_changed_is_asked(cache):
     for word in ("one", "two"):
         model.word = word
         assert answers_of(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)) == [word]
+
+
+class Style:
+    word = "one"
+
+
+class Hiding(LLM):
+    """Keep the word that it says in a private place of one kind or another."""
+
+    where: str
+    box: object = None
+    _word: str = PrivateAttr("one")
+
+    def _call(self, *_, **__):
+        return self._word if self.where == "private" else self.box.word
+
+    @property
+    def _llm_type(self):
+        return "hiding"
+
+
+@pytest.mark.parametrize("where", ["private", "object"])
+def test_an_object_that_was_changed_in_a_private_place_is_asked(cache, where):
+    model = Hiding(where=where, box=Style())
+    said = [generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)]
+    model._word = model.box.word = "two"
+    said.append(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache))
+    assert [answers_of(table) for table in said] == [["one"], ["two"]]
+
+
+def test_a_model_whose_class_was_changed_is_asked(cache):
+    class Own:
+        word = "one"
+
+        def invoke(self, _):
+            return self.word
+
+    model = Own()
+    for Own.word in ("one", "two"):
+        answers = answers_of(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache))
+        assert answers == [Own.word]
 
 
 def test_a_model_that_is_gone_is_not_held_on_to(cache):

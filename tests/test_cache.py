@@ -298,7 +298,7 @@ def test_a_missing_table_is_not_blamed_on_another_session(written):
 def test_a_cache_of_an_earlier_version_is_refused_with_the_cure(path):
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE rankings (question TEXT)")
-        db.execute("PRAGMA user_version = 1")
+        db.execute("PRAGMA user_version = 2")
     with pytest.raises(ValueError, match="delete the file if it is an old cache"):
         search_all(store_of(1), ALL_QA, 1, cache=path)
 
@@ -313,8 +313,10 @@ def test_an_sqlite_error_of_the_users_model_is_the_users(path):
 
     store = store_of(1, 2)
     store.embedding_function = Failing()
-    with pytest.raises(sqlite3.OperationalError, match="my own table"):
+    with pytest.raises(ValueError, match="Failing.* failed on 1 question .*my own table") as caught:
         search_all(store, ALL_QA[:1], 1, cache=path)
+    assert "search cache" not in str(caught.value)
+    assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
 
 
 def test_nor_is_one_of_a_language_model_blamed_on_the_cache(path):
@@ -396,11 +398,11 @@ def test_the_connection_of_the_session_is_closed_with_it():
         db.execute("SELECT 1")
 
 
-def test_the_file_holds_no_more_than_three_tables(written):
+def test_the_file_holds_no_more_than_its_tables(written):
     with closing(sqlite3.connect(written)) as db:
         tables = [
             name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
         (contents,) = db.execute("SELECT contents FROM indexes").fetchone()
-    assert tables == ["indexes", "rankings", "answers"]
+    assert tables == ["indexes", "rankings", "answers", "models", "vectors"]
     assert sorted(json.loads(contents)["texts"]) == ["d1", "d2", "d3"]

@@ -999,6 +999,7 @@ def test_search_folded_returns_all_documents_of_a_small_corpus(plain):
     assert {len(hits) for hits in folded.values()} == {20}
 
 
+@pytest.mark.usefixtures("classes_are_known")
 def test_search_folded_takes_from_the_cache(tmp_path):
     embeddings = Words()
     store, source_of = duplicate_index(build_vectorstore(many(20), embeddings), 5)

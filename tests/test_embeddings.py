@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from langchain_core.embeddings import Embeddings
+from langchain_openai import OpenAIEmbeddings
 from local_openai import KEY, local_openai
 
 from rageval_kit import build_vectorstore, load_dataset, load_embeddings, search_all
 from rageval_kit.identity import model_name, model_settings
+from rageval_kit.vectors import PROBE
 
 OPENAI = "openai:text-embedding-3-small"
 
@@ -203,10 +205,8 @@ def test_openai_indexes_and_searches_the_lecture(server, lecture_ko, tmp_path):
     vectorstore = build_vectorstore(lecture_ko.docs, load_embeddings(OPENAI))
     assert len(server.requests) == 1
     search_all(vectorstore, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db")
-    assert (
-        len(server.requests) <= 3
-    )  # the queries as a batch, and one to learn whether they are embedded alike
-    assert server.inputs[1] == [qa["question"] for qa in lecture_ko.all_qa]
+    questions = [qa["question"] for qa in lecture_ko.all_qa]
+    assert server.inputs[1:] == [[PROBE], [PROBE], questions]  # as a query, and as a document
 
 
 def test_openai_is_not_asked_again_for_cached_results(server, lecture_ko, tmp_path):
@@ -215,6 +215,59 @@ def test_openai_is_not_asked_again_for_cached_results(server, lecture_ko, tmp_pa
     server.requests.clear()
     assert search_all(vectorstore, lecture_ko.all_qa, 3, cache=tmp_path / "cache.db") == first
     assert server.requests == []
+
+
+def test_openai_waits_a_minute_for_an_answer(server):
+    load_embeddings(OPENAI).embed_query("글")
+    client = load_embeddings(OPENAI).client._client
+    assert (client.timeout, client.max_retries) == (60, 4)
+
+
+def test_openai_is_asked_again_after_a_failure(server):
+    server.failures = [429, 500, 503, 429]
+    assert len(load_embeddings(OPENAI).embed_query("글")) == 8
+    assert len(server.requests) == 5
+
+
+def test_a_server_that_hangs_is_given_up_and_said(server):
+    server.failures = ["hang"]
+    model = OpenAIEmbeddings(
+        model="m", api_key="none", check_embedding_ctx_length=False, timeout=0.1, max_retries=0
+    )
+    with pytest.raises(ValueError, match=r"failed on 1 document \(d1\).*did not answer in time"):
+        build_vectorstore([{"doc_id": "d1", "content": "text"}], model)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_a_server_of_ones_own_needs_no_key(server, monkeypatch, name):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.setenv(name, server.url)
+    assert len(load_embeddings(OPENAI).embed_query("글")) == 8
+
+
+def test_a_server_that_refuses_base64_is_said_with_the_cure(server):
+    server.base64 = False
+    docs = [{"doc_id": "d1", "content": "text"}]
+    with pytest.raises(ValueError, match='model_kwargs={"encoding_format": "float"}'):
+        build_vectorstore(docs, load_embeddings(OPENAI))
+    cured = OpenAIEmbeddings(
+        model="m", check_embedding_ctx_length=False, model_kwargs={"encoding_format": "float"}
+    )
+    assert build_vectorstore(docs, cured).index.ntotal == 1
+
+
+def test_a_refused_key_is_said_in_a_sentence(server):
+    server.refuse = True
+    with pytest.raises(ValueError, match=r"text-embedding-3-small.*Look at the key"):
+        build_vectorstore([{"doc_id": "d1", "content": "text"}], load_embeddings(OPENAI))
+
+
+def test_a_search_that_fails_names_the_questions_and_what_was_kept(server, lecture_ko):
+    store = build_vectorstore(lecture_ko.docs, load_embeddings(OPENAI))
+    server.failures = [None, None, *[500] * 5]  # the probe on either side
+    with pytest.raises(ValueError, match=r"failed on 12 questions \(.*searched before is kept"):
+        search_all(store, lecture_ko.all_qa, 3)
 
 
 def test_the_key_is_in_no_text_that_shows_the_model(server):

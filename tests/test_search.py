@@ -17,6 +17,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from rageval_kit import Results, add_documents, build_vectorstore, search_all
 from rageval_kit.cache import Cache
 from rageval_kit.search import group_ties
+from rageval_kit.vectors import PROBE
 from rageval_kit.vectorstore import _import_community, to_documents
 
 DOCS = [
@@ -49,7 +50,7 @@ class Prompted(Letters):
         return self._vector(self.query_prompt + text)
 
 
-pytestmark = pytest.mark.usefixtures("new_session")
+pytestmark = pytest.mark.usefixtures("new_session", "letters_are_known")
 
 
 @pytest.fixture
@@ -229,11 +230,11 @@ def test_the_index_has_a_fingerprint(store):
 # ---------------------------------------------------------------- calls of the model
 
 
-def test_12_queries_are_one_batch_and_at_most_one_call_more(lecture, letters, cache):
+def test_12_queries_are_one_batch_and_the_probe_on_either_side(lecture, letters, cache):
     store = built(lecture.docs, letters)
     search_all(store, lecture.all_qa, 5, cache=cache)
-    assert letters._batches == [[qa["question"] for qa in lecture.all_qa]]
-    assert len(letters._singles) <= 1
+    assert letters._batches == [[PROBE], [qa["question"] for qa in lecture.all_qa]]
+    assert letters._singles == [PROBE]
 
 
 def test_the_second_time_the_model_is_not_called(lecture, letters, cache):
@@ -264,7 +265,7 @@ def test_only_new_questions_are_embedded(store, letters, cache):
 def test_a_question_asked_twice_is_embedded_once(store, letters):
     all_qa = [*queries(3), {"query_id": "again", "question": "question number 1"}]
     results = search_all(store, all_qa, 2)
-    assert letters._batches == [["question number 0", "question number 1", "question number 2"]]
+    assert letters._batches[1:] == [["question number 0", "question number 1", "question number 2"]]
     assert results["again"] == results["q1"]
     assert (results.searched, results.cached) == (4, 0)
 
@@ -286,15 +287,17 @@ def test_an_id_with_another_question_is_searched_again(store, cache):
 
 def test_many_queries_are_embedded_in_batches(store, letters):
     results = search_all(store, queries(600), 2)
-    assert [len(batch) for batch in letters._batches] == [256, 256, 88]
+    assert [len(batch) for batch in letters._batches] == [1, 256, 256, 88]
     assert len(results) == 600
 
 
+@pytest.mark.usefixtures("classes_are_known")
 def test_a_model_that_embeds_queries_otherwise_is_asked_query_by_query(cache):
     model = Prompted(query_prompt="zzzzzzzzzz ")
     store = built(DOCS, model)
     results = search_all(store, queries(5), 4, cache=cache)
-    assert sorted(model._singles) == [qa["question"] for qa in queries(5)]
+    assert model._singles[1:] == [qa["question"] for qa in queries(5)]
+    assert model._batches == [[PROBE]]
     for qa in queries(5):
         expected = store.similarity_search_with_score_by_vector(
             model.embed_query(qa["question"]), k=4
@@ -307,6 +310,7 @@ def test_a_model_that_embeds_queries_otherwise_is_asked_query_by_query(cache):
         )
 
 
+@pytest.mark.usefixtures("classes_are_known")
 def test_a_model_known_to_embed_queries_otherwise_gets_no_batch(cache):
     model = Prompted()
     store = built(DOCS, model)
@@ -332,12 +336,14 @@ class Tilted(Letters):
 
 
 @pytest.mark.parametrize(
-    ("cosine", "singles"), [(1.0, 1), (0.99999, 1), (0.9997, 5), (0.995, 5), (0.9, 5)]
+    ("cosine", "calls"),
+    [(1.0, (2, 1)), (0.99999, (2, 1)), (0.9997, (1, 6)), (0.995, (1, 6)), (0.9, (1, 6))],
 )
-def test_a_model_whose_prompt_changes_little_is_asked_query_by_query(cosine, singles):
+@pytest.mark.usefixtures("classes_are_known")
+def test_a_model_whose_prompt_changes_little_is_asked_query_by_query(cosine, calls):
     model = Tilted(cosine)
     search_all(built(DOCS, model), queries(5), 2)
-    assert model.calls == (1, singles)
+    assert model.calls == calls  # batches and single texts, the probe on either side among them
 
 
 def test_one_query_alone_is_embedded_as_a_query():
@@ -569,6 +575,7 @@ def test_a_secret_or_a_timeout_may_change(store, letters, cache, name):
     assert results.cached == 2
 
 
+@pytest.mark.usefixtures("classes_are_known")
 def test_a_model_that_becomes_asymmetric_is_noticed(cache):
     model = Prompted(query_prompt="")
     store = built(DOCS, model)
@@ -576,7 +583,7 @@ def test_a_model_that_becomes_asymmetric_is_noticed(cache):
     model.query_prompt = "zzzzzzzzzzzzzzzz "
     model.forget_calls()
     search_all(store, ALL_QA, 3, cache=cache)
-    assert sorted(model._singles) == sorted(qa["question"] for qa in ALL_QA)
+    assert model._singles == [PROBE, *(qa["question"] for qa in ALL_QA)]
 
 
 def test_other_vectors_of_the_same_texts_are_noticed(cache):
@@ -839,15 +846,16 @@ class Dying(Letters):
     """Fail in the third batch of queries."""
 
     def embed_documents(self, texts):
-        if len(self._batches) == 2 and texts[0].startswith("question"):
+        if len(self._batches) == 3 and texts[0].startswith("question"):
             raise RuntimeError("the kernel died")
         return super().embed_documents(texts)
 
 
+@pytest.mark.usefixtures("classes_are_known")
 def test_a_search_that_dies_in_the_third_batch_keeps_the_first_two(cache):
     model = Dying()
     store = built(DOCS, model)
-    with pytest.raises(RuntimeError, match="the kernel died"):
+    with pytest.raises(ValueError, match=r"88 questions \(question number 512.*the kernel died"):
         search_all(store, queries(600), 2, cache=cache)
     model.forget_calls()
     results = search_all(store, queries(600), 2, cache=cache)
@@ -883,7 +891,7 @@ print(*write_and_count(path, "other"))
 def two_processes(tmp_path_factory):
     """Search 20 queries here, then in a new process, and then both write to the file at once.
 
-    Return the file, what the other process printed and what the search here counted.
+    A class of one's own: found by the vectors of the questions, not by a probe. Return the file, what the other process printed and what the search here counted.
     """
     path = tmp_path_factory.mktemp("shared") / "cache.db"
     search_all(built(DOCS, Letters()), queries(20, "early"), 2, cache=path)
@@ -900,7 +908,7 @@ def two_processes(tmp_path_factory):
 
 def test_a_new_process_finds_the_results_in_the_file(two_processes):
     _, printed, _ = two_processes
-    assert printed[0] == "20 0 0"
+    assert printed[0] == "20 0 20"
 
 
 def test_two_processes_write_one_file_at_once(two_processes):
@@ -909,7 +917,8 @@ def test_two_processes_write_one_file_at_once(two_processes):
 
 
 @pytest.mark.parametrize("word", ["question", "other"])
-def test_what_two_processes_wrote_is_all_there(two_processes, word):
+def test_what_two_processes_wrote_is_all_there(two_processes, word, monkeypatch):
+    monkeypatch.undo()
     path, *_ = two_processes
     assert search_all(built(DOCS, Letters()), queries(500, word), 2, cache=path).cached == 500
 
@@ -1235,7 +1244,7 @@ def test_queries_of_another_width_than_the_index_are_refused(store, letters, n):
     letters.dimensions = 16
     with pytest.raises(
         ValueError,
-        match=r"16 numbers for the question .*number 0; a vector of 32 numbers .*rebuild",
+        match=r"16 numbers for the text .*; a vector of 32 numbers .*rebuild",
     ):
         search_all(store, queries(n), 2)
 
@@ -1257,7 +1266,7 @@ def test_a_query_with_nan_or_infinity_is_named(n, value):
 def test_a_vector_too_few_is_refused(store, letters, monkeypatch):
     search_all(store, queries(5), 2)
     monkeypatch.setattr(
-        letters, "embed_documents", lambda texts: Letters().embed_documents(texts[1:])
+        Letters, "embed_documents", lambda self, texts: [self._vector(text) for text in texts[1:]]
     )
     with pytest.raises(ValueError, match="4 vectors for 5 questions"):
         search_all(store, queries(5, "other"), 2)

@@ -19,12 +19,8 @@ from rageval_kit import (
     save_vectorstore,
     search_all,
 )
-from rageval_kit.vectorstore import (
-    _import_community,
-    as_vectors,
-    to_documents,
-    unit,
-)
+from rageval_kit.vectors import as_vectors, unit
+from rageval_kit.vectorstore import _import_community, to_documents
 
 DOCS = [
     {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},
