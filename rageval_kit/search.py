@@ -26,7 +26,15 @@ from rageval_kit.messages import (
     wrong_type,
 )
 from rageval_kit.rankings import Hit, Results, direction
-from rageval_kit.vectorstore import as_vectors, is_faiss, kept_settings, stored_documents, unit
+from rageval_kit.vectorstore import (
+    as_vectors,
+    is_faiss,
+    kept_settings,
+    refuse_zeros,
+    stored_documents,
+    stored_lengths,
+    unit,
+)
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -135,9 +143,11 @@ def search_cached(
         now = {"model": index.model, "texts": index.text_hashes}
         stored.note_asked(index.fingerprint, now)
 
-        for start in show_progress(range(0, len(missing), _BATCH), "searching", "batch"):
-            batch = missing[start : start + _BATCH]
-            found = dict(zip(batch, index.search(index.embed(batch), k), strict=True))
+        batches = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
+        for batch in show_progress(batches, "searching", "query", len):
+            vectors = index.embed(batch)
+            refuse_zeros(vectors.any(axis=1), batch, "question")
+            found = dict(zip(batch, index.search(vectors, k), strict=True))
             stored.store(index.fingerprint, found, k)
             rankings |= found
 
@@ -209,18 +219,52 @@ class FaissIndex:
         self.documents = [read_document(document) for document in stored]
         self.text_hashes = _text_hashes(self.documents, stored)
 
-        # All that decides what a search finds: a change of any of these is another fingerprint.
-        doc_ids = [document["doc_id"] for document in self.documents]
-        told = json.dumps([doc_ids, self.text_hashes, self._told], default=str)
-        vectors = faiss.serialize_index(self._index).tobytes()
-        self.fingerprint = _hash(self.model, self._settings, told, vectors)
-
         metric = self._index.metric_type
         self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
         self.score_name = {
             faiss.METRIC_INNER_PRODUCT: "inner product",
             faiss.METRIC_L2: "squared L2 distance",
         }.get(metric, "distance")
+        self._look_at_lengths(store)
+
+        # All that decides what a search finds: a change of any of these is another fingerprint.
+        doc_ids = [document["doc_id"] for document in self.documents]
+        told = json.dumps([doc_ids, self.text_hashes, self._told], default=str)
+        vectors = faiss.serialize_index(self._index).tobytes()
+        self.fingerprint = _hash(self.model, self._settings, told, vectors)
+
+    def _look_at_lengths(self, store: Any) -> None:
+        """Refuse vectors of zeros, and warn of cosines that are none."""
+        lengths = stored_lengths(store)
+        self._shortest, self._longest = 0.0, 0.0  # not known
+        if lengths is None:
+            return
+        refuse_zeros(lengths, [document["doc_id"] for document in self.documents])
+        self._shortest, self._longest = float(lengths.min()), float(lengths.max())
+
+        # LangChain's FAISS builds an index of L2 distances for COSINE, too.
+        is_cosine = self._told["distance_strategy"].name == "COSINE" and self.lower_is_better
+        if is_cosine and not self._told["normalize_L2"] and self._longest > 1.001 * self._shortest:
+            warn_user(
+                "The store was made with DistanceStrategy.COSINE, for which LangChain's FAISS "
+                "builds an index of L2 distances, and the lengths of its vectors differ "
+                f"({self._shortest:.4g} to {self._longest:.4g}): its order is not that of the "
+                "cosine. Rebuild it with normalize_L2=True and no distance_strategy; "
+                "FAISS.load_local(...) forgets normalize_L2 and must be given it again."
+            )
+
+    def _compare_lengths(self, vectors: np.ndarray) -> None:
+        """Warn, once, of queries that have not the length 1 of all stored vectors."""
+        is_unit = 0.999 < self._shortest and self._longest < 1.001
+        lengths = np.linalg.norm(vectors, axis=1)
+        odd = lengths[np.abs(lengths - 1) > 0.01]
+        if is_unit and self.lower_is_better and odd.size:
+            self._shortest = 0.0
+            warn_user(
+                f"The stored vectors have length 1 and a question's has {odd[0]:.4g}, so that a "
+                "distance d is no cosine of 1 - d / 2. Was the store made with normalize_L2=True? "
+                "FAISS.load_local(...) forgets that and must be given it again."
+            )
 
     def embed(self, questions: Sequence[str]) -> np.ndarray:
         """Embed as one batch, or one by one if the model embeds a query unlike a document."""
@@ -257,6 +301,8 @@ class FaissIndex:
         """
         if self._told["normalize_L2"]:
             vectors = unit(vectors)
+        else:
+            self._compare_lengths(vectors)
         k = min(k, self._index.ntotal)
         noise = _NOISE * np.maximum(np.square(vectors).sum(axis=1), 1e-30)
 

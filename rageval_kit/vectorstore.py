@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
 
-_BATCH = 64
+_BATCH = 64  # documents embedded together
+_BLOCK = 10_000  # stored vectors read together
 
 # The files of a saved store. The settings name the other two, which every save calls anew.
 _SETTINGS = "settings.json"
@@ -57,7 +58,8 @@ def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
     1
 
     Raises:
-        ValueError: no document, a repeated or empty doc_id, no text, or a vector with NaN.
+        ValueError: no document, a repeated or empty doc_id, no text, or a vector with NaN
+            or of zeros.
         KeyError: a document has no doc_id or content.
         TypeError: docs is not a list of documents, or a doc_id is not a text.
     """
@@ -129,17 +131,21 @@ def embed_documents(
 
     Returns:
         float32 of shape (documents, dimensions); ``width`` are the dimensions that are wanted.
+
+    Raises:
+        ValueError: a vector is none, has another width, NaN, or is all zeros.
     """
     if not hasattr(embeddings, "embed_documents"):
         raise wrong_type(
             "embeddings", "a LangChain Embeddings object such as load_embeddings()", embeddings
         )
     batches: list[np.ndarray] = []
-    for start in show_progress(range(0, len(documents), _BATCH), "embedding", "batch"):
-        batch = documents[start : start + _BATCH]
+    parts = [documents[start : start + _BATCH] for start in range(0, len(documents), _BATCH)]
+    for batch in show_progress(parts, "embedding", "document", len):
         embedded = embeddings.embed_documents([document.page_content for document in batch])
         names = [str(document.id) for document in batch]
         batches.append(as_vectors(embedded, names, width))
+        refuse_zeros(batches[-1].any(axis=1), names)
         width = batches[0].shape[1]
     return np.concatenate(batches)
 
@@ -178,6 +184,28 @@ def as_vectors(
             "Look at the text and at the model: such a vector is never found."
         )
     return vectors
+
+
+def refuse_zeros(sizes: np.ndarray, names: Sequence[str], noun: str = "document") -> None:
+    """Refuse a vector of zeros: by distance it stands before every match with a cosine below 0.5.
+
+    Args:
+        sizes: of the vectors, a number a name: their lengths, or how many numbers are not 0.
+        names: what an error calls each.
+        noun: what the names are.
+
+    >>> refuse_zeros(np.array([1.0, 0.0]), ["doc_001", "doc_002"])
+    Traceback (most recent call last):
+    ValueError: All numbers are 0 in the vector of the document doc_002. Such a vector ...
+    """
+    zeros = np.flatnonzero(sizes == 0)
+    if zeros.size:
+        raise ValueError(
+            f"All numbers are 0 in the vector of the {noun} "
+            f"{name_some([names[position] for position in zeros])}. Such a vector has no "
+            "direction, and by distance stands before every bad match. Look at the text and at the "
+            f"model; leave the {noun} out, or embed it again and rebuild."
+        )
 
 
 def _as_numbers(embedded: Any) -> np.ndarray | None:
@@ -237,8 +265,15 @@ def is_faiss(vectorstore: Any) -> bool:
 
 def refuse_other_stores(vectorstore: Any) -> None:
     """Refuse what is not LangChain's FAISS store, whose vectors and documents can be read."""
+    wanted = "a FAISS store of build_vectorstore(...)"
+    if hasattr(vectorstore, "similarity_search") and not is_faiss(vectorstore):
+        raise TypeError(
+            f"vectorstore must be {wanted}, whose vectors and documents can be read, found "
+            f"{describe(vectorstore)}. search_all(...) and evaluate(...) take any store; for this "
+            "function build one of the same documents."
+        )
     if not is_faiss(vectorstore):
-        raise wrong_type("vectorstore", "a FAISS store of build_vectorstore(...)", vectorstore)
+        raise wrong_type("vectorstore", wanted, vectorstore)
 
 
 def stored_documents(vectorstore: "FAISS") -> list["Document"]:
@@ -256,6 +291,18 @@ def stored_documents(vectorstore: "FAISS") -> list["Document"]:
             f"{name_some(lost)}): an add failed halfway. Rebuild it, and use add_documents(...)."
         )
     return documents
+
+
+def stored_lengths(vectorstore: "FAISS") -> np.ndarray | None:
+    """Return the length of every stored vector; None where the index cannot give its vectors."""
+    index, lengths = vectorstore.index, []
+    try:
+        for start in range(0, index.ntotal, _BLOCK):
+            block = index.reconstruct_n(start, min(_BLOCK, index.ntotal - start))
+            lengths.append(np.linalg.norm(block, axis=1))
+    except RuntimeError:  # such as an inverted file without a map
+        return None
+    return np.concatenate(lengths)
 
 
 def stored_vectors(vectorstore: "FAISS") -> np.ndarray:

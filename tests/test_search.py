@@ -816,20 +816,101 @@ def test_a_store_that_compares_directions_is_another_index(cache):
     assert second["q01"][0]["score"] < first["q01"][0]["score"]
 
 
-def test_a_query_of_zeros_finds_something_in_a_normalised_store():
-    class Zeros(Letters):
-        def _vector(self, text):
-            return [0.0] * self.dimensions if text == "nothing" else super()._vector(text)
+class Zeros(Letters):
+    def _vector(self, text):
+        return [0.0] * self.dimensions if "nothing" in text else super()._vector(text)
 
-    faiss_store = _import_community("langchain_community.vectorstores").FAISS
-    texts = ["aaa", "bbb"]
-    store = faiss_store.from_texts(
-        texts, Zeros(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_question_whose_vector_is_zero_is_refused_by_name_and_not_kept(cache, n):
+    store, all_qa = built(DOCS, Zeros()), queries(n, "about nothing")
+    with pytest.raises(
+        ValueError, match=r"All numbers are 0 in the vector of the question about nothing number 0"
+    ):
+        search_all(store, all_qa, 2, cache=cache)
+    store.embedding_function = Letters()  # the server is well again
+    assert search_all(store, all_qa, 2, cache=cache).searched == n
+
+
+def langchain_made(vectors, model, strategy="EUCLIDEAN_DISTANCE", **options):
+    """A store that LangChain made of these vectors, under the ids a, b, c, ..."""
+    names = list("abcdefg"[: len(vectors)])
+    strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
+    return _import_community("langchain_community.vectorstores").FAISS.from_embeddings(
+        list(zip(names, vectors, strict=True)),
+        model,
+        metadatas=[{"doc_id": name} for name in names],
+        distance_strategy=strategies[strategy],
+        **options,
     )
-    assert ids(search_all(store, [{"query_id": "q", "question": "nothing"}], 2)["q"]) == [
-        "aaa",
-        "bbb",
-    ]
+
+
+def test_a_stored_document_whose_vector_is_zero_is_refused_by_name():
+    store = langchain_made([[1, 0], [0, 0], [0, 1]], Plane())
+    with pytest.raises(ValueError, match=r"All numbers are 0 in the vector of the document b\b"):
+        search_all(store, CUT, 2)
+
+
+# ---------------------------------------------------------------- what is called cosine
+
+
+class Plane(Letters):
+    """Two dimensions: every question is (1, 0.2), times a length."""
+
+    def __init__(self, length=1.0):
+        super().__init__(dimensions=2)
+        self._length = length
+
+    def _vector(self, text):
+        return [self._length, 0.2 * self._length]
+
+
+APART = [[1, 0], [0, 1], [3, 3]]
+
+
+def test_a_cosine_that_is_none_is_warned_of():
+    # By cosine a, c, b.
+    store = langchain_made(APART, Plane(), "COSINE")
+    with pytest.warns(UserWarning, match=r"COSINE.*L2.*\(1 to 4\.243\).*normalize_L2=True"):
+        results = search_all(store, CUT, 3)
+    assert ids(results["q01"]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "strategy", "options"),
+    [
+        (APART, "COSINE", {"normalize_L2": True}),
+        (APART, "EUCLIDEAN_DISTANCE", {}),
+        (APART, "MAX_INNER_PRODUCT", {}),
+        ([[2, 0], [0, 2]], "COSINE", {}),
+    ],
+    ids=["normalised", "distances", "inner products", "one length"],
+)
+def test_a_store_that_means_what_it_says_is_not_warned_of(vectors, strategy, options):
+    store = langchain_made(vectors, Plane(), strategy, **options)
+    assert caught(lambda: search_all(store, CUT, 2)) == []
+
+
+def test_a_normalised_cosine_has_the_order_of_the_cosine():
+    store = langchain_made(APART, Plane(), "COSINE", normalize_L2=True)
+    assert ids(search_all(store, CUT, 3)["q01"]) == ["a", "c", "b"]
+
+
+def test_questions_longer_than_the_stored_vectors_of_length_1_are_warned_of():
+    # As after FAISS.load_local(...), which forgets normalize_L2.
+    store = langchain_made([[1, 0], [0, 1]], Plane(5))
+    with pytest.warns(
+        UserWarning, match=r"length 1 and a question's has 5\.099.*load_local"
+    ) as said:
+        search_all(store, queries(300), 2)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("strategy", ["EUCLIDEAN_DISTANCE", "MAX_INNER_PRODUCT"])
+def test_questions_of_the_length_of_the_stored_vectors_are_not_warned_of(strategy):
+    unit_length = 1 / np.hypot(1, 0.2)
+    store = langchain_made([[1, 0], [0, 1]], Plane(unit_length), strategy)
+    assert caught(lambda: search_all(store, CUT, 2)) == []
 
 
 # ---------------------------------------------------------------- dying, sharing and breaking
