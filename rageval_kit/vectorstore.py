@@ -145,7 +145,7 @@ def embed_documents(
         embedded = embeddings.embed_documents([document.page_content for document in batch])
         names = [str(document.id) for document in batch]
         batches.append(as_vectors(embedded, names, width))
-        refuse_zeros(batches[-1].any(axis=1), names)
+        refuse_zeros(np.linalg.norm(batches[-1], axis=1), names)
         width = batches[0].shape[1]
     return np.concatenate(batches)
 
@@ -186,11 +186,11 @@ def as_vectors(
     return vectors
 
 
-def refuse_zeros(sizes: np.ndarray, names: Sequence[str], noun: str = "document") -> None:
+def refuse_zeros(lengths: np.ndarray, names: Sequence[str], noun: str = "document") -> None:
     """Refuse a vector of zeros: by distance it stands before every match with a cosine below 0.5.
 
     Args:
-        sizes: of the vectors, a number a name: their lengths, or how many numbers are not 0.
+        lengths: of the vectors, one a name.
         names: what an error calls each.
         noun: what the names are.
 
@@ -198,8 +198,8 @@ def refuse_zeros(sizes: np.ndarray, names: Sequence[str], noun: str = "document"
     Traceback (most recent call last):
     ValueError: All numbers are 0 in the vector of the document doc_002. Such a vector ...
     """
-    zeros = np.flatnonzero(sizes == 0)
-    if zeros.size:
+    zeros = np.flatnonzero(lengths == 0).tolist()
+    if zeros:
         raise ValueError(
             f"All numbers are 0 in the vector of the {noun} "
             f"{name_some([names[position] for position in zeros])}. Such a vector has no "

@@ -159,12 +159,54 @@ def test_a_store_whose_documents_were_all_deleted_is_refused(store):
         search_all(store, ALL_QA, 3)
 
 
-def test_an_id_that_langchain_made_up_is_not_taken_for_a_doc_id(letters):
-    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(
-        ["aaa", "bbb"], letters
+def uuids(n):
+    return [f"{number:08x}-6f5d-4b3e-9a55-2b5f0a1c9d10" for number in range(n)]
+
+
+def made_by_langchain(kind, ids=None):
+    """A store of two texts under these ids, or under those that LangChain makes up."""
+    if kind == "in memory":
+        store = InMemoryVectorStore(Letters())
+        store.add_texts(["aaa", "bbb"], ids=ids)
+        return store
+    return _import_community("langchain_community.vectorstores").FAISS.from_texts(
+        ["aaa", "bbb"], Letters(), ids=ids
     )
-    with pytest.raises(ValueError, match="has no doc_id"):
-        search_all(store, ALL_QA, 2)
+
+
+def judged(*doc_ids):
+    return [qa | {"relevant_doc_ids": list(doc_ids)} for qa in ALL_QA]
+
+
+@pytest.mark.parametrize("kind", ["FAISS", "in memory"])
+def test_ids_that_langchain_made_up_and_no_judgement_names_are_warned_of(kind):
+    store = made_by_langchain(kind)
+    with pytest.warns(UserWarning, match=r"2 of 2 documents .*LangChain makes up.*\(doc_001\)"):
+        search_all(store, judged("doc_001"), 2)
+
+
+@pytest.mark.parametrize("kind", ["FAISS", "in memory"])
+def test_uuids_that_the_user_gave_are_ids(kind):
+    store = made_by_langchain(kind, uuids(2))
+    for all_qa in (judged(uuids(5)[4]), judged(), ALL_QA):
+        assert caught(lambda all_qa=all_qa: search_all(store, all_qa, 2)) == []
+    assert sorted(ids(search_all(store, ALL_QA, 2)["q01"])) == uuids(2)
+
+
+def test_the_children_of_a_parent_retriever_are_warned_of(letters):
+    from langchain_classic.retrievers import ParentDocumentRetriever
+    from langchain_core.stores import InMemoryStore
+    from langchain_text_splitters import CharacterTextSplitter
+
+    parents = ParentDocumentRetriever(
+        vectorstore=InMemoryVectorStore(letters),
+        docstore=InMemoryStore(),
+        child_splitter=CharacterTextSplitter(separator=" ", chunk_size=9, chunk_overlap=0),
+        search_kwargs={"k": 2},
+    )
+    parents.add_documents([Document("one two three four", metadata={"title": "t"})])
+    with pytest.warns(UserWarning, match="behind a ParentDocumentRetriever search the retriever"):
+        search_all(parents.vectorstore, judged("doc_001"), 1)
 
 
 def test_a_corpus_of_one_document_is_searched(letters):
@@ -811,7 +853,8 @@ def test_a_store_that_compares_directions_is_another_index(cache):
 
     stores = [built(DOCS, Longer()) for _ in range(2)]
     stores[1]._normalize_L2 = True  # its documents have length 1 already
-    first, second = (search_all(store, CUT, 1, cache=cache) for store in stores)
+    with pytest.warns(UserWarning, match="a question's has 3"):
+        first, second = (search_all(store, CUT, 1, cache=cache) for store in stores)
     assert (second.searched, second.cached) == (1, 0)
     assert second["q01"][0]["score"] < first["q01"][0]["score"]
 
@@ -896,9 +939,11 @@ def test_a_normalised_cosine_has_the_order_of_the_cosine():
     assert ids(search_all(store, CUT, 3)["q01"]) == ["a", "c", "b"]
 
 
-def test_questions_longer_than_the_stored_vectors_of_length_1_are_warned_of():
-    # As after FAISS.load_local(...), which forgets normalize_L2.
-    store = langchain_made([[1, 0], [0, 1]], Plane(5))
+def test_questions_longer_than_the_stored_vectors_of_length_1_are_warned_of(tmp_path):
+    made = langchain_made([[3, 0], [0, 2]], Plane(5), normalize_L2=True)
+    assert caught(lambda: search_all(made, CUT, 2)) == []
+    made.save_local(tmp_path)
+    store = type(made).load_local(tmp_path, Plane(5), allow_dangerous_deserialization=True)
     with pytest.warns(
         UserWarning, match=r"length 1 and a question's has 5\.099.*load_local"
     ) as said:

@@ -411,8 +411,8 @@ def test_an_id_under_which_langchain_keeps_a_document_is_refused_too(letters):
         add_documents(store, MORE)
 
 
-def test_nothing_is_added_to_a_store_whose_documents_have_no_doc_id(letters):
-    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(["a"], letters)
+def test_nothing_is_added_to_a_store_whose_documents_have_no_doc_id(store):
+    stored(store)[1].metadata["doc_id"] = 7
     with pytest.raises(ValueError, match="has no doc_id"):
         add_documents(store, MORE)
 
@@ -425,8 +425,13 @@ def test_what_cannot_be_added_to_is_named(letters, kind):
         "documents": DOCS,
         "a path": "saved",
     }[kind]
-    with pytest.raises(TypeError, match=r"vectorstore must be a FAISS store of build_vectorstore"):
+    with pytest.raises(
+        TypeError, match=r"vectorstore must be a FAISS store of build_vectorstore"
+    ) as said:
         add_documents(wrong, MORE)
+    assert ("search_all(...) and evaluate(...) take any store" in str(said.value)) == (
+        kind == "another store"
+    )
 
 
 def test_an_id_twice_among_the_added_is_refused_and_leaves_the_store_searchable(store):
