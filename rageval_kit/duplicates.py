@@ -15,7 +15,7 @@ from rageval_kit.judgements import AllQA, as_objects, as_queries, refuse_strange
 from rageval_kit.language import equal_text_key, split_sentences
 from rageval_kit.messages import as_cutoff, is_number, name_some, wrong_type
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
-from rageval_kit.search import as_search, warn_of_strange_ids
+from rageval_kit.search import as_search, look_over
 from rageval_kit.vectorstore import (
     assemble,
     embed_documents,
@@ -219,7 +219,7 @@ def search_folded(
         deeper = search({query_id: questions[query_id] for query_id in short}, depth, cache)
         more, short = _fold(deeper, source_of, k)
         folded = folded.with_hits({**folded, **more}, k)
-    warn_of_strange_ids(folded, queries)
+    look_over(folded, queries, vectorstore)
     return folded
 
 

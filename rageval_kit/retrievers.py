@@ -73,7 +73,7 @@ class AnyStore:
         if content is not None and (not isinstance(content, str) or not content.strip()):
             raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
 
-        self.name = getattr(store, "__name__", type(store).__name__)
+        self.name = name_of(store)
         self._store, self._content, self._at_once = store, content, at_once
         self._ways, self._takes_k = ways, ways[0] in _OF_STORES
         self._documents: dict[tuple[str, ...], Hit] = {}  # each once, however often it is found
@@ -100,7 +100,6 @@ class AnyStore:
             query_id: [_as_hit(*found) for found in self._known[text][1][:k]]
             for query_id, text in questions.items()
         }
-        self._warn_of_few(max(map(len, hits.values())), k)
 
         # The direction of its scores is told by their order.
         scored = any("score" in hit for ranking in hits.values() for hit in ranking)
@@ -162,32 +161,20 @@ class AnyStore:
         """Return the error of the first question that failed, with what is not lost."""
         query_id, text = next(pair for pair in questions.items() if pair[1] in failed)
         error, others = failed[text], len(failed) - 1
-        also = f" So did {count(others, 'other query')}." if others else ""
+        also = f"So did {count(others, 'other query')}." if others else ""
         n_found = sum(self._knows(text, k) for text in questions.values())
+        then = ""
         if kept:
             then = f"{n_found} of {count(len(questions), 'query')} are kept: the same call goes on."
-        else:
+        elif n_found:
             then = (
                 f"What {count(n_found, 'query')} found is lost: "
                 'cache="results.sqlite" and content="handbook 2026-11-30" keep it.'
             )
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        failure = kind(f"{query_id}: {error} {also.strip()}{then}")
+        failure = kind(" ".join(filter(None, [f"{query_id}: {error}", also, then])))
         failure.__cause__ = error.__cause__
         return failure
-
-    def _warn_of_few(self, deepest: int, k: int) -> None:
-        """Warn of a depth that is less than k, which a retriever has of its own."""
-        if deepest < k:
-            cure = (
-                f'ask for more: as_retriever(search_kwargs={{"k": {k}}})'
-                if hasattr(self._store, "invoke")
-                else "let it give more"
-            )
-            warn_user(
-                f"The {self.name} returned at most {count(deepest, 'hit')} a query although k={k}. "
-                f"If the corpus is larger, {cure}."
-            )
 
     # ------------------------------------------------------------ asking
 
@@ -249,8 +236,9 @@ class AnyStore:
     def _read(self, came: Any) -> Ranked | Exception:
         """Return documents and scores, or the error as a sentence."""
         if isinstance(came, Exception):
+            alone = " One that allows no threads: at_once=1." if "thread" in str(came) else ""
             failure = ValueError(
-                f"The {self.name} failed ({type(came).__name__}: {str(came)[:500]})."
+                f"The {self.name} failed ({type(came).__name__}: {str(came)[:500]}).{alone}"
             )
             failure.__cause__ = came
             return failure
@@ -325,6 +313,23 @@ def _odd_answer(came: Any, name: str) -> TypeError:
 
 def _as_hit(document: Hit, score: float | None) -> Hit:
     return dict(document) if score is None else {**document, "score": score}
+
+
+def warn_of_few(store: Any, results: Results) -> None:
+    """Warn of a depth that is less than k, which a retriever has of its own."""
+    deepest = max(map(len, results.values()))
+    if deepest < results.k:
+        more = f'as_retriever(search_kwargs={{"k": {results.k}}})'
+        cure = f"ask for more: {more}" if hasattr(store, "invoke") else "let it give more"
+        warn_user(
+            f"The {name_of(store)} returned at most {count(deepest, 'hit')} a query although "
+            f"k={results.k}. If the corpus is larger, {cure}."
+        )
+
+
+def name_of(store: Any) -> str:
+    """Return the name of a function, or else of the class."""
+    return str(getattr(store, "__name__", type(store).__name__))
 
 
 def _warn_of_added_scores(store: Any) -> None:
@@ -468,7 +473,7 @@ def _fields(its: Mapping[str, Any]) -> dict[str, Any]:
 def _is_own(kind: type) -> bool:
     """Say whether a class is the user's: of no installed package and not of Python itself."""
     package = kind.__module__.partition(".")[0]
-    file = getattr(sys.modules.get(package), "__file__", None) or ""
+    file = "" if package == "__main__" else getattr(sys.modules.get(package), "__file__", "") or ""
     return package not in sys.stdlib_module_names and "-packages" not in file
 
 

@@ -26,7 +26,7 @@ from rageval_kit.messages import (
     wrong_type,
 )
 from rageval_kit.rankings import Hit, Results
-from rageval_kit.retrievers import AnyStore
+from rageval_kit.retrievers import AnyStore, warn_of_few
 from rageval_kit.vectorstore import (
     as_vectors,
     is_faiss,
@@ -108,7 +108,7 @@ def search_all(
     search = as_search(vectorstore, content, at_once)
     queries = as_queries(all_qa, ("query_id", "question"))
     results = search({qa["query_id"]: qa["question"] for qa in queries}, k, cache)
-    warn_of_strange_ids(results, queries)
+    look_over(results, queries, vectorstore)
     return results
 
 
@@ -124,8 +124,12 @@ def as_search(vectorstore: Any, content: str | None, at_once: int) -> Search:
     return AnyStore(vectorstore, content, at_once).search
 
 
-def warn_of_strange_ids(results: Results, queries: Sequence[Record]) -> None:
-    """Warn of ids that LangChain made up, where the judgements call documents otherwise."""
+def look_over(results: Results, queries: Sequence[Record], vectorstore: Any) -> None:
+    """Warn of fewer hits than were asked for, and of ids that LangChain made up."""
+    if not is_faiss(vectorstore):
+        warn_of_few(vectorstore, results)
+
+    # Made up is what looks so where the judgements call documents otherwise.
     judged: set[Any] = set()
     for qa in queries:
         relevant = qa.get("relevant_doc_ids")
