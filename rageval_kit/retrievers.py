@@ -12,10 +12,10 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
+from itertools import islice
 from numbers import Real
 from pathlib import Path
 from types import CodeType
@@ -181,35 +181,35 @@ class AnyStore:
     def _ask_all(self, texts: Sequence[str], k: int) -> Iterator[tuple[str, Ranked | Exception]]:
         """Give every question with what came for it, in the order in which it came.
 
-        After a failure those that are on their way still come, and no other is asked.
+        No other is asked before those that came are taken, and kept: a kill loses only those that
+        are on their way. After a failure these still come, and no other is asked.
         """
         from langchain_core.runnables.config import ContextThreadPoolExecutor
 
         # A store with a batch of its own gets as many questions in one call.
         size, workers = (self._at_once, 1) if _has_batch(self._store) else (1, self._at_once)
-        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-        stop = threading.Event()
+        left = iter([texts[start : start + size] for start in range(0, len(texts), size)])
 
-        with _event_loop() as finish:
+        with _event_loop() as finish, ContextThreadPoolExecutor(workers) as pool:
 
             def ask(batch: Sequence[str]) -> list[tuple[str, Ranked | Exception]]:
-                if stop.is_set():
-                    return []
                 came = [self._read(one) for one in self._ask(batch, k, finish)]
-                if any(isinstance(one, Exception) for one in came):
-                    stop.set()
                 return list(zip(batch, came, strict=True))
 
             # One at a time in the caller's own thread: some stores allow no other.
-            if workers == 1:
-                yield from chain.from_iterable(map(ask, batches))
-                return
-            with ContextThreadPoolExecutor(workers) as pool:
-                try:
-                    for done in as_completed([pool.submit(ask, batch) for batch in batches]):
-                        yield from done.result()
-                finally:
-                    stop.set()
+            def start(n: int) -> set[Future[Any]]:
+                if workers > 1:
+                    return {pool.submit(ask, batch) for batch in islice(left, n)}
+                return {_done(ask(batch)) for batch in islice(left, n)}
+
+            running = start(workers)
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for came in (one.result() for one in done):
+                    yield from came
+                    if any(isinstance(one, Exception) for _, one in came):
+                        left = iter([])
+                running |= start(len(done))
 
     def _ask(self, batch: Sequence[str], k: int, finish: Finish) -> list[Any]:
         """Return what came for each question: documents, or the error."""
@@ -272,6 +272,12 @@ def _event_loop() -> Iterator[Finish]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def _done(came: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(came)
+    return future
 
 
 def _has_batch(store: Any) -> bool:
