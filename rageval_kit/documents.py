@@ -142,7 +142,7 @@ def stored_id(document: "Document") -> str | None:
     return doc_id if isinstance(doc_id, str) else None
 
 
-def looks_made_up(doc_id: str) -> bool:
+def looks_made_up(doc_id: Any) -> bool:
     """Say whether an id has the form of those that LangChain makes up where none is given.
 
     It may still be the user's: LlamaIndex's and AutoRAG's ids have the same form.
@@ -150,7 +150,7 @@ def looks_made_up(doc_id: str) -> bool:
     >>> looks_made_up("0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10"), looks_made_up("doc_001")
     (True, False)
     """
-    return _RANDOM_ID.fullmatch(doc_id) is not None
+    return isinstance(doc_id, str) and _RANDOM_ID.fullmatch(doc_id) is not None
 
 
 def read_document(document: "Document") -> dict[str, Any]:

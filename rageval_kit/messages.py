@@ -108,6 +108,9 @@ def show_progress(
     >>> list(show_progress(["ab", "c"], "reading", "letter", len))
     ['ab', 'c']
     """
+    if len(steps) < 2:  # a bar that stands still, and then is full
+        yield from steps
+        return
     sizes = [size(step) for step in steps]
     with progress_bar(sum(sizes), what, unit) as bar:
         for step, its in zip(steps, sizes, strict=True):

@@ -59,7 +59,7 @@ class AnyStore:
         at_once: how many questions it is asked at a time.
 
     Raises:
-        TypeError: it cannot be asked, or the content is no text.
+        TypeError: it cannot be asked.
     """
 
     def __init__(self, store: Any, content: str | None, at_once: int) -> None:
@@ -70,8 +70,6 @@ class AnyStore:
                 "function from a question to documents"
             )
             raise wrong_type("vectorstore", wanted, store)
-        if content is not None and (not isinstance(content, str) or not content.strip()):
-            raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
 
         self.name = name_of(store)
         self._store, self._content, self._at_once = store, content, at_once

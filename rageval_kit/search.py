@@ -119,6 +119,8 @@ def as_search(vectorstore: Any, content: str | None, at_once: int) -> Search:
         TypeError, ValueError: the vectorstore cannot be searched, or an argument is wrong.
     """
     at_once = as_cutoff(at_once, "at_once", most=1_000)
+    if content is not None and (not isinstance(content, str) or not content.strip()):
+        raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
     if is_faiss(vectorstore):
         return partial(search_cached, FaissIndex(vectorstore))
     return AnyStore(vectorstore, content, at_once).search

@@ -412,7 +412,7 @@ def saved_store(docs, spoiled, data):
     folder = fresh("folder")
     rageval_kit.save_vectorstore(store.__wrapped__(docs), folder)
     for path in folder.iterdir():
-        if path.name.startswith(spoiled):
+        if spoiled and path.name.startswith(spoiled):
             path.write_bytes(data.encode())
     return folder
 
@@ -1494,6 +1494,8 @@ KINDS = {
     "{a} {question}{context}{answer}{ground_truth}")), "retries": Kind(choice_of(0, 1, 2), odd_k),
     "verdicts": Kind(make_verdicts, odd_verdicts),
     "cache": Kind(make_cache, odd_path),
+    "content": Kind(choice_of(None, "handbook 2026-11-30")),
+    "at_once": Kind(choice_of(8, 1, 2), odd_k),
     "sentences": Kind(choice_of(1, 2), odd_k),
     "dataset_folder": Kind(make_dataset_folder, odd_file),
     "split": Kind(choice_of(None, "test")),

@@ -944,6 +944,14 @@ def test_search_folded_takes_from_the_cache(tmp_path):
     assert embeddings._embedded == embedded
 
 
+def test_search_folded_embeds_a_question_once_however_deep_it_searches():
+    embeddings = Words()
+    store, source_of = duplicate_index(build_vectorstore(many(20), embeddings), 9)
+    embeddings._embedded = 0
+    search_folded(store, QUERIES, 4, source_of)
+    assert embeddings._embedded <= len(QUERIES) + 1  # and one to see how it embeds a query
+
+
 def test_search_folded_refuses_a_bad_k(plain):
     with pytest.raises(ValueError, match="k must be a positive integer"):
         search_folded(plain, QUERIES, 0, {})

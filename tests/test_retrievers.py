@@ -477,6 +477,8 @@ def test_an_answer_that_cannot_be_read_is_asked_again(path, broken, what):
 def test_a_content_that_is_no_text_is_refused(content):
     with pytest.raises(TypeError, match=r"content must be a text such as"):
         search_all(found_for, queries(1), 1, content=content)
+    with pytest.raises(TypeError, match=r"content must be a text such as"):
+        search_folded(in_memory(), queries(1), 1, {}, content=content)
 
 
 @pytest.mark.parametrize("at_once", [0, -1, 2.5, True, None, "8"])
@@ -499,6 +501,23 @@ def test_search_folded_asks_a_retriever_once(path):
     retriever = Counting(k=6)
     folded = search_folded(retriever, queries(3), 2, {f"d{n}": "d" for n in range(5)})
     assert (set(ids(folded["q0"])), retriever.calls) == ({"d", "d5"}, 3)
+
+
+def test_search_folded_asks_deeper_only_where_documents_are_missing():
+    calls = []
+
+    class Copies:
+        def similarity_search_with_score(self, query, k):
+            calls.append((query, k))
+            its = [f"a#{n}" for n in range(9)] if query == "what about 0?" else []
+            its += [f"d{n}" for n in range(40)]
+            return [(Document("text", metadata={"doc_id": doc_id}), 0.5) for doc_id in its[:k]]
+
+    folded = search_folded(Copies(), queries(3), 3, lambda hit: hit["doc_id"].split("#")[0])
+    plain = ["d0", "d1", "d2"]
+    assert ids_of(folded) == {"q0": ["a", "d0", "d1"], "q1": plain, "q2": plain}
+    assert sorted(calls)[:2] == [("what about 0?", 6), ("what about 0?", 12)]
+    assert len(calls) == 4
 
 
 def test_search_folded_keeps_what_another_store_found(path):

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+import faiss
 import numpy as np
 import pandas as pd
 import pytest
@@ -1233,6 +1234,21 @@ def test_a_cache_for_what_cannot_be_cached_is_warned_of(request, tmp_path, name)
         search_all(searched, CUT, 3, cache=tmp_path / "cache.db")
     assert caught[0].filename == __file__
     assert not (tmp_path / "cache.db").exists()
+
+
+def test_fewer_hits_than_k_from_an_approximate_index_are_warned_of(letters):
+    store = built(
+        [{"doc_id": f"d{n}", "content": "x" * (n % 3 + 1) + str(n)} for n in range(60)], letters
+    )
+    vectors = store.index.reconstruct_n(0, 60)
+    quantizer = faiss.IndexFlatL2(32)
+    store.index = faiss.IndexIVFFlat(quantizer, 32, 12)
+    store.index.train(vectors)
+    store.index.add(vectors)
+    said = caught(lambda: search_all(store, CUT, 50))
+    assert any("Fewer than 50 hits for q01" in message and "nprobe" in message for message in said)
+    store.index.nprobe = 12
+    assert caught(lambda: search_all(store, CUT, 50)) == []
 
 
 def test_an_id_outside_the_metadata_is_taken():

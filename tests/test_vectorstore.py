@@ -903,3 +903,26 @@ def test_a_file_of_the_store_that_cannot_be_read_is_refused(folder, kind):
     file_in(folder, kind).write_bytes(b"xx")
     with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
         load_vectorstore(folder, Letters())
+
+
+# ---------------------------------------------------------------- the progress bar
+
+
+def test_the_bar_counts_documents_and_queries(monkeypatch):
+    import tqdm.auto
+
+    bars = []
+
+    class Bar(tqdm.auto.tqdm):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            bars.append(self)
+
+    monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
+    docs = [{"doc_id": f"d{n}", "content": f"text {n}"} for n in range(150)]
+    all_qa = [{"query_id": f"q{n}", "question": f"number {n}?"} for n in range(300)]
+    search_all(build_vectorstore(docs, Letters()), all_qa, 1)
+    assert [(bar.total, bar.n, bar.unit) for bar in bars] == [
+        (150, 150, "document"),
+        (300, 300, "query"),
+    ]

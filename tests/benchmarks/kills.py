@@ -14,6 +14,7 @@ exit status is 1 if anything was lost or mixed. Processes are forked: not for Wi
 """
 
 import argparse
+import importlib
 import os
 import random
 import shutil
@@ -37,7 +38,6 @@ import local_openai
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 
 import rageval_kit as rk
 
@@ -53,12 +53,14 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stages", default=",".join(STAGES))
     options = parser.parse_args()
-    rng = random.Random(options.seed)
+    stages, rng = options.stages.split(","), random.Random(options.seed)
+    if set(stages) - {"saving", "asking"}:
+        importlib.import_module("langchain_openai")  # once, before the forks
 
     with serving() as server:
         found = {
             name: kill_often(STAGES[name], options.kills, options.sessions, rng, server)
-            for name in options.stages.split(",")
+            for name in stages
         }
     print(f"{'stage':12}{'kills':>8}" + "".join(f"{verdict:>8}" for verdict in VERDICTS))
     for name, counts in found.items():
@@ -222,6 +224,8 @@ def is_one_store(loaded):
 
 
 def search(folder):
+    from langchain_openai import OpenAIEmbeddings
+
     store = rk.build_vectorstore(docs_of("a"), Hashed())
     store.embedding_function = OpenAIEmbeddings(model="m", check_embedding_ctx_length=False)
     return rk.search_all(store, queries(N_QUERIES), 5, cache=folder / "cache.sqlite")
@@ -255,6 +259,8 @@ def is_asked(results):
 
 
 def generate(folder):
+    from langchain_openai import ChatOpenAI
+
     all_qa = queries(N_ASKED)
     hits = {qa["query_id"]: [{"doc_id": "d", "content": "text"}] for qa in all_qa}
     model = ChatOpenAI(model="m", timeout=60)
@@ -266,6 +272,8 @@ def is_generated(table):
 
 
 def embed(folder):
+    from langchain_openai import OpenAIEmbeddings
+
     model = OpenAIEmbeddings(model="m", check_embedding_ctx_length=False)
     kept = rk.cached_embeddings(model, folder / "vectors.sqlite")
     return rk.build_vectorstore(docs_of("a"), kept)
