@@ -4,6 +4,7 @@ What the kit needs is imported where it is used, so that ``check`` can say what 
 """
 
 import argparse
+import io
 import os
 import re
 import signal
@@ -174,12 +175,22 @@ def _write(
     matplotlib.use("Agg")  # a figure for a file needs no window
     import matplotlib.pyplot as plt
 
-    results.to_frame().to_csv(folder / "results.csv", index=False, encoding="utf-8-sig")
-    queries.to_csv(folder / "per_query.csv", encoding="utf-8-sig")
-    summary.to_csv(folder / "summary.csv", encoding="utf-8-sig")
+    from rageval_kit.files import write_whole
+
+    texts = {
+        "results.csv": results.to_frame().to_csv(index=False),
+        "per_query.csv": queries.to_csv(),
+        "summary.csv": summary.to_csv(),
+    }
+    figure = io.BytesIO()
     kit.plot_lines(summary)
-    plt.savefig(folder / "metrics.png", dpi=120)
+    plt.savefig(figure, dpi=120)
     plt.close()
+
+    # Excel reads UTF-8 where a mark says so.
+    files = {name: text.encode("utf-8-sig") for name, text in texts.items()}
+    files |= {"metrics.png": figure.getvalue()}
+    write_whole({folder / name: data for name, data in files.items()})
     _print(f"\nWritten to {folder}: results.csv, per_query.csv, summary.csv, metrics.png")
 
 

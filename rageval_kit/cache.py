@@ -181,7 +181,12 @@ class Cache:
 
     def keep_answer(self, key: str, answer: str) -> None:
         """Keep one finished answer at once."""
-        self._write("INSERT OR REPLACE INTO answers VALUES (?, ?)", [(key, _bytes(answer))])
+        self.keep_answers({key: answer})
+
+    def keep_answers(self, answers: Mapping[str, str]) -> None:
+        """Keep several answers, all or none of them."""
+        rows = [(key, _bytes(answer)) for key, answer in answers.items()]
+        self._write("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
 
     # ------------------------------------------------------------ models and vectors
 

@@ -21,8 +21,8 @@ Docs: TypeAlias = Sequence[Any] | pd.DataFrame  # of dicts, or of LangChain docu
 # Where a chunk stands: what a document keeps, in a store and in its hits, beside its text.
 PLACE_FIELDS = ("source_id", "start", "end", "page")
 
-# What LangChain makes up where no id is given.
-_RANDOM_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# What LangChain makes up where no id is given: a random UUID.
+_RANDOM_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
 def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
@@ -139,19 +139,26 @@ def _is_langchain(record: Any) -> bool:
 
 
 def stored_id(document: "Document") -> str | None:
-    """Return the doc_id of a LangChain document: in its metadata, else its own id, else None.
-
-    An id that LangChain made up is none: it is in no judgement, and another one after a rebuild.
-    """
+    """Return the doc_id of a LangChain document: in its metadata, else its own id, else None."""
     doc_id = document.metadata.get("doc_id")
-    if doc_id is None and not _RANDOM_ID.fullmatch(document.id or ""):
-        doc_id = document.id
+    doc_id = document.id if doc_id is None else doc_id
     return doc_id if isinstance(doc_id, str) else None
 
 
 def place_fields(record: Record) -> dict[str, Any]:
     """Return what a document says about where it stands; nothing for one that is no chunk."""
     return {field: record[field] for field in PLACE_FIELDS if field in record}
+
+
+def looks_made_up(doc_id: Any) -> bool:
+    """Say whether an id has the form of those that LangChain makes up where none is given.
+
+    It may still be the user's: LlamaIndex's and AutoRAG's ids have the same form.
+
+    >>> looks_made_up("0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10"), looks_made_up("doc_001")
+    (True, False)
+    """
+    return isinstance(doc_id, str) and _RANDOM_ID.fullmatch(doc_id) is not None
 
 
 def read_document(document: "Document") -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rageval_kit.judgements import AllQA, as_objects, as_queries, refuse_strange
 from rageval_kit.language import equal_text_key, split_sentences
 from rageval_kit.messages import as_cutoff, is_number, name_some, shown, wrong_type
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, direction, score_steps
-from rageval_kit.search import search_all
+from rageval_kit.search import as_search, look_over
 from rageval_kit.vectors import unit
 from rageval_kit.vectorstore import (
     assemble,
@@ -204,21 +204,34 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int, by: FoldBy = "first"
 
 
 def search_folded(
-    vectorstore: Any, all_qa: AllQA, k: int, source_of: SourceOf, cache: str | Path | None = None
+    vectorstore: Any,
+    all_qa: AllQA,
+    k: int,
+    source_of: SourceOf,
+    cache: str | Path | None = None,
+    content: str | None = None,
+    at_once: int = 8,
 ) -> Results:
     """Search and fold, as deep as it takes to leave k documents for every query.
 
-    Arguments, results and errors as in `search_all` and `fold`.
+    A question is embedded once, and asked again only where its hits were too few. Arguments,
+    results and errors as in `search_all` and `fold`.
     """
-    # Read once: a generator is empty the second time.
-    k, depth = as_cutoff(k), 2 * as_cutoff(k)
-    all_qa = as_queries(all_qa, ("query_id", "question"))
-    while True:
-        results = search_all(vectorstore, all_qa, depth, cache)
-        folded, short = _fold(results, source_of, k)
-        if not short:
-            return folded
+    k = as_cutoff(k)
+    search = as_search(vectorstore, content, at_once)
+    queries = as_queries(all_qa, ("query_id", "question"))
+    questions = {qa["query_id"]: qa["question"] for qa in queries}
+
+    # Twice as deep each time, for those that are short of documents.
+    depth = 2 * k
+    folded, short = _fold(search(questions, depth, cache), source_of, k)
+    while short:
         depth *= 2
+        deeper = search({query_id: questions[query_id] for query_id in short}, depth, cache)
+        more, short = _fold(deeper, source_of, k)
+        folded = folded.with_hits({**folded, **more}, k)
+    look_over(folded, queries, vectorstore)
+    return folded
 
 
 def _fold(

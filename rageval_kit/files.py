@@ -15,7 +15,9 @@ import re
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -277,6 +279,9 @@ def as_path(path: str | Path, name: str = "path") -> Path:
 def write_whole(files: Mapping[Path, bytes]) -> None:
     """Write files whole or not at all: beside their places first, and when all are, into them.
 
+    They take their places in the order given: a kill between two leaves the first of them new. A
+    link in such a place is replaced, and not followed.
+
     Raises:
         OSError: one cannot be written; the files that stood there before are unchanged.
     """
@@ -284,20 +289,31 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         if os.path.exists(path) and not os.path.isfile(path):
             raise IsADirectoryError(f"{path} is a folder or a device. Give the path of a file.")
 
-    beside = {path: path.with_name(f"{path.name[:200]}.tmp-{os.getpid()}") for path in files}
+    beside = {path: path.with_name(f"{path.name[:200]}.tmp-{token_hex(4)}") for path in files}
     try:
         for path, data in files.items():
-            with open(beside[path], "wb") as file:
+            with open(beside[path], "xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
         for path in files:
             os.replace(beside[path], path)
+            _flush_folder(path.parent)
     except OSError as error:
         raise type(error)(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
         for left in beside.values():
             left.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Let the disk keep the order in which names were given, where a folder can be opened."""
+    with suppress(OSError):  # Windows opens none
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def make_folder(folder: Path) -> None:

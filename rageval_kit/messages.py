@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -94,13 +94,37 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
-def show_progress(steps: Sequence[T], what: str, unit: str) -> Iterable[T]:
-    """Go through the steps with a progress bar, which appears only for work that lasts."""
-    if len(steps) < 2 or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
-        return steps  # tqdm itself heeds the variable outside notebooks only
+def show_progress(
+    steps: Sequence[T], what: str, unit: str, size: Callable[[T], int] = lambda step: 1
+) -> Iterator[T]:
+    """Go through the steps with a progress bar, which appears only for work that lasts.
+
+    Args:
+        steps: documents, queries, ... or batches of them.
+        what: the work, such as "searching".
+        unit: what the bar counts.
+        size: how many of them a step is: ``len`` for a batch.
+
+    >>> list(show_progress(["ab", "c"], "reading", "letter", len))
+    ['ab', 'c']
+    """
+    if len(steps) < 2:  # a bar that stands still, and then is full
+        yield from steps
+        return
+    sizes = [size(step) for step in steps]
+    with progress_bar(sum(sizes), what, unit) as bar:
+        for step, its in zip(steps, sizes, strict=True):
+            yield step
+            bar.update(its)
+
+
+def progress_bar(total: int, what: str, unit: str) -> Any:
+    """Return tqdm's bar, which appears only for work that lasts."""
     from tqdm.auto import tqdm
 
-    return tqdm(steps, desc=what, unit=unit, delay=3, leave=False)
+    disabled = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm heeds it in no notebook
+    few = total < 2
+    return tqdm(total=total, desc=what, unit=unit, delay=3, leave=False, disable=disabled or few)
 
 
 def describe(value: Any) -> str:

@@ -1,36 +1,48 @@
 """Search every query of all_qa once, and keep the results.
 
 With LangChain's FAISS store the queries are embedded as one batch, searched in one index call and
-cached. Any other vector store or retriever is asked query by query, in its own order.
+cached. Any other vector store or retriever is asked in its own order, several queries at once.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from rageval_kit.cache import Ranking, open_cache
-from rageval_kit.documents import read_document, stored_id
+from rageval_kit.documents import Record, looks_made_up, read_document
 from rageval_kit.identity import is_known, model_name, model_settings, without_cache
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import (
     as_cutoff,
     count,
-    describe,
     name_some,
     show_progress,
     warn_user,
     wrong_type,
 )
-from rageval_kit.rankings import Hit, Results, direction
-from rageval_kit.vectors import Side, alike, ask, batches, first_words, probe, unit
-from rageval_kit.vectorstore import is_faiss, kept_settings, stored_documents
+from rageval_kit.rankings import Hit, Results
+from rageval_kit.retrievers import AnyStore, warn_of_few
+from rageval_kit.vectors import (
+    Side,
+    alike,
+    ask,
+    batches,
+    first_words,
+    probe,
+    refuse_zeros,
+    unit,
+)
+from rageval_kit.vectorstore import is_faiss, kept_settings, stored_documents, stored_lengths
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
+
+Search: TypeAlias = Callable[[Mapping[Any, str], int, str | Path | None], Results]
 
 _BATCH = 256  # queries embedded, searched and stored together
 _SEARCHED = "What was searched before is kept: the same call goes on from there."
@@ -40,7 +52,14 @@ _SPARE = 16  # hits fetched beyond k, to see where a tie ends
 _NOISE = 2e-6
 
 
-def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None = None) -> Results:
+def search_all(
+    vectorstore: Any,
+    all_qa: AllQA,
+    k: int,
+    cache: str | Path | None = None,
+    content: str | None = None,
+    at_once: int = 8,
+) -> Results:
     """Return the first k hits of every query.
 
     A FAISS store's results are cached under the query's text and a fingerprint of the index
@@ -48,16 +67,26 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
     model of your own class may change unseen: its questions are embedded singly and every time.
     Equal scores have one order: the document that was indexed first comes first.
 
+    Any other store cannot be looked into. Its results are cached if you say what it holds: under
+    that ``content``, the store's class, code and settings, and the question. When its documents
+    change, give the content another name.
+
     Args:
-        vectorstore: from `build_vectorstore`, any LangChain vector store, or any retriever (an
-            object with ``invoke(question) -> documents``). Only FAISS stores are cached.
+        vectorstore: from `build_vectorstore`, any LangChain vector store (Chroma, Qdrant, pgvector,
+            ...), any retriever or other Runnable, or a function ``question -> documents``, which
+            may be asynchronous; documents are LangChain's, pairs of one and its score, or hits.
         all_qa: dicts with ``query_id`` and ``question`` (or a DataFrame).
         k: how many hits a query; fewer come back if the store holds fewer.
         cache: path of an SQLite file; None keeps the results in memory while Python runs.
+        content: what a store holds that is not FAISS's, such as ``"handbook 2026-11-30"``; a FAISS
+            store tells by itself.
+        at_once: how many queries a store that is not FAISS's is asked at a time; 1 for one that
+            allows no threads.
 
     Returns:
-        `Results`, a dict ``{query_id: [hit, ...]}``. With the kit's store ``score`` is the squared
-        L2 distance, **lower is better**. A retriever's hits have no ``score``.
+        `Results`, a dict ``{query_id: [hit, ...]}`` in the order of all_qa. With the kit's store
+        ``score`` is the squared L2 distance, **lower is better**. A retriever's hits have no
+        ``score``.
 
     >>> from rageval_kit import build_vectorstore, load_embeddings
     >>> docs = [{"doc_id": "A", "title": "", "content": "Apples are red."},
@@ -69,28 +98,59 @@ def search_all(vectorstore: Any, all_qa: AllQA, k: int, cache: str | Path | None
 
     Raises:
         ValueError: k is not a positive integer, a query_id appears twice, a question is empty, the
-            model gives NaN or vectors of another width than the index, or the cache is no file that
-            can be used.
+            model gives NaN, zeros or vectors of another width than the index, the cache is no file
+            that can be used, or a query of another store failed: the message names it, and says
+            what is kept.
         KeyError: a query has no query_id or question.
         TypeError: one of these is not a text, or the vectorstore cannot be searched.
     """
     # What is asked for, before anything is embedded.
     k = as_cutoff(k)
-    if not any(hasattr(vectorstore, way) for way in ("similarity_search", "invoke")):
-        wanted = "a LangChain vector store or retriever, such as build_vectorstore(...)"
-        raise wrong_type("vectorstore", wanted, vectorstore)
+    search = as_search(vectorstore, content, at_once)
     queries = as_queries(all_qa, ("query_id", "question"))
-    questions = {qa["query_id"]: qa["question"] for qa in queries}
+    results = search({qa["query_id"]: qa["question"] for qa in queries}, k, cache)
+    look_over(results, queries, vectorstore)
+    return results
 
-    # FAISS in batches and from the cache; any other store query by query.
+
+def as_search(vectorstore: Any, content: str | None, at_once: int) -> Search:
+    """Return the function that searches this store: it remembers what it embedded or was told.
+
+    Raises:
+        TypeError, ValueError: the vectorstore cannot be searched, or an argument is wrong.
+    """
+    at_once = as_cutoff(at_once, "at_once", most=1_000)
+    if content is not None and (not isinstance(content, str) or not content.strip()):
+        raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
     if is_faiss(vectorstore):
-        return search_cached(FaissIndex(vectorstore), questions, k, cache)
-    if cache is not None:
+        return partial(search_cached, FaissIndex(vectorstore))
+    return AnyStore(vectorstore, content, at_once).search
+
+
+def look_over(results: Results, queries: Sequence[Record], vectorstore: Any) -> None:
+    """Warn of fewer hits than were asked for, and of ids that LangChain made up."""
+    if not is_faiss(vectorstore):
+        warn_of_few(vectorstore, results)
+
+    # Made up is what looks so where the judgements call documents otherwise.
+    judged: set[Any] = set()
+    for qa in queries:
+        relevant = qa.get("relevant_doc_ids")
+        if isinstance(relevant, (list, tuple, dict)):
+            judged.update(doc_id for doc_id in relevant if isinstance(doc_id, str))
+    if not judged or any(map(looks_made_up, judged)):
+        return
+
+    found = dict.fromkeys(hit["doc_id"] for hits in results.values() for hit in hits)
+    strange = [doc_id for doc_id in found if looks_made_up(doc_id)]
+    if strange:
         warn_user(
-            f"A {type(vectorstore).__name__} cannot be fingerprinted, so its results are not "
-            "cached: they could be stale without a sign. FAISS stores are cached."
+            f"{len(strange)} of {count(len(found), 'document')} found have ids such as "
+            f"{strange[0]}, which LangChain makes up, and the judgements name documents otherwise "
+            f"({name_some(sorted(judged)[:2])}): they can never count as relevant. Give every "
+            'document metadata={"doc_id": "doc_001"}; in place of the vectorstore behind a '
+            "ParentDocumentRetriever search the retriever itself."
         )
-    return _search_one_by_one(vectorstore, questions, k)
 
 
 # ---------------------------------------------------------------- a batch at a time, cached
@@ -148,25 +208,36 @@ def search_cached(
 
         new: set[str] = set()
         otherwise = False
-        for start in show_progress(range(0, len(missing), _BATCH), "searching", "batch"):
-            batch = missing[start : start + _BATCH]
-            vectors = dict(zip(batch, index.embed(batch), strict=True))
+        parts = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
+        for batch in show_progress(parts, "searching", "query", len):
+            embedded = index.embed(batch)
+            refuse_zeros(np.linalg.norm(embedded, axis=1), batch, "question")
+            vectors = dict(zip(batch, embedded, strict=True))
+            todo = batch
             if index.probe is None:
                 rankings |= stored.rankings(key, batch, k, size, vectors)
-                batch = [text for text in batch if text not in rankings]
-                otherwise |= bool(stored.rankings(key, batch, k, size))
-            if batch:
-                found = index.search(np.stack([vectors[text] for text in batch]), k)
-                rankings |= zip(batch, found, strict=True)
+                todo = [text for text in batch if text not in rankings]
+                otherwise |= bool(stored.rankings(key, todo, k, size))
+            if todo:
+                found = index.search(np.stack([vectors[text] for text in todo]), k)
+                rankings |= zip(todo, found, strict=True)
                 kept = None if index.probe is not None else vectors
-                stored.store(key, {text: rankings[text] for text in batch}, k, kept)
-                new |= set(batch)
+                stored.store(key, {text: rankings[text] for text in todo}, k, kept)
+                new |= set(todo)
 
     hits = {
         query_id: [{**index.documents[at], "score": score} for at, score in rankings[question]]
         for query_id, question in questions.items()
     }
     changed = _what_changed(before, now) if before else _OTHERWISE if otherwise else ""
+    wanted = min(k, len(index.documents))
+    short = [query_id for query_id, ranking in hits.items() if len(ranking) < wanted]
+    if short:
+        warn_user(
+            f"Fewer than {count(wanted, 'hit')} for {name_some(short)}: the index searches only a "
+            "part of itself (an approximate one, such as IVF or HNSW). Let it look at more: a "
+            "larger nprobe or efSearch."
+        )
     return Results(
         hits,
         k,
@@ -214,6 +285,7 @@ class FaissIndex:
 
         self._index, self._embeddings = store.index, _query_model(store.embedding_function)
         self._told = kept_settings(store)
+        self._vectors: dict[str, np.ndarray] = {}  # of questions
         if not hasattr(self._embeddings, "embed_query"):
             wanted = "a LangChain Embeddings object such as load_embeddings()"
             raise wrong_type("the vectorstore's embedding_function", wanted, self._embeddings)
@@ -227,13 +299,7 @@ class FaissIndex:
         self._is_known = is_known(self._embeddings)
         self.documents = [read_document(document) for document in stored]
         contents = [_content(document) for document in stored]
-        self.text_hashes = _text_hashes(stored, contents)
-
-        # All that decides what a search finds. An id that is not in the metadata, as LangChain
-        # makes them up, is none of it: identity is the content.
-        settings = model_settings(without_cache(self._embeddings)) if self._is_known else None
-        told = json.dumps([contents, self._told, settings], default=str)
-        self.fingerprint = _hash(told, faiss.serialize_index(self._index).tobytes())
+        self.text_hashes = _text_hashes(self.documents, contents)
 
         metric = self._index.metric_type
         self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
@@ -241,6 +307,46 @@ class FaissIndex:
             faiss.METRIC_INNER_PRODUCT: "inner product",
             faiss.METRIC_L2: "squared L2 distance",
         }.get(metric, "distance")
+        self._look_at_lengths(store)
+
+        # All that decides what a search finds. An id that is not in the metadata, as LangChain
+        # makes them up, is none of it: identity is the content.
+        settings = model_settings(without_cache(self._embeddings)) if self._is_known else None
+        told = json.dumps([contents, self._told, settings], default=str)
+        self.fingerprint = _hash(told, faiss.serialize_index(self._index).tobytes())
+
+    def _look_at_lengths(self, store: Any) -> None:
+        """Refuse vectors of zeros, and warn of cosines that are none."""
+        lengths = stored_lengths(store)
+        self._shortest, self._longest = 0.0, 0.0  # not known
+        if lengths is None:
+            return
+        refuse_zeros(lengths, [document["doc_id"] for document in self.documents])
+        self._shortest, self._longest = float(lengths.min()), float(lengths.max())
+
+        # LangChain's FAISS builds an index of L2 distances for COSINE, too.
+        is_cosine = self._told["distance_strategy"].name == "COSINE" and self.lower_is_better
+        if is_cosine and not self._told["normalize_L2"] and self._longest > 1.001 * self._shortest:
+            warn_user(
+                "The store was made with DistanceStrategy.COSINE, for which LangChain's FAISS "
+                "builds an index of L2 distances, and the lengths of its vectors differ "
+                f"({self._shortest:.4g} to {self._longest:.4g}): its order is not that of the "
+                "cosine. Rebuild it with normalize_L2=True and no distance_strategy; "
+                "FAISS.load_local(...) forgets normalize_L2 and must be given it again."
+            )
+
+    def _compare_lengths(self, vectors: np.ndarray) -> None:
+        """Warn, once, of queries that have not the length 1 of all stored vectors."""
+        is_unit = self._shortest > 0.999 and self._longest < 1.001
+        lengths = np.linalg.norm(vectors, axis=1)
+        odd = lengths[np.abs(lengths - 1) > 0.01]
+        if is_unit and self.lower_is_better and odd.size:
+            self._shortest = 0.0
+            warn_user(
+                f"The stored vectors have length 1 and a question's has {odd[0]:.4g}, so that a "
+                "distance d is no cosine of 1 - d / 2. Was the store made with normalize_L2=True? "
+                "FAISS.load_local(...) forgets that and must be given it again."
+            )
 
     @property
     def probe(self) -> np.ndarray | None:
@@ -248,6 +354,13 @@ class FaissIndex:
         return probe(self._embeddings, "query", self._index.d) if self._is_known else None
 
     def embed(self, questions: Sequence[str]) -> np.ndarray:
+        """Embed what this object has not embedded before."""
+        new = [question for question in questions if question not in self._vectors]
+        if new:
+            self._vectors |= zip(new, self._embed(new), strict=True)
+        return np.stack([self._vectors[question] for question in questions])
+
+    def _embed(self, questions: Sequence[str]) -> np.ndarray:
         """Embed as one batch if the model is known to embed a query as a document, else singly.
 
         Asked of the probe, never of a question: it would stay in whatever keeps the vectors of this
@@ -279,6 +392,8 @@ class FaissIndex:
         """
         if self._told["normalize_L2"]:
             vectors = unit(vectors)
+        else:
+            self._compare_lengths(vectors)
         k = min(k, self._index.ntotal)
         noise = _NOISE * np.maximum(np.square(vectors).sum(axis=1), 1e-30)
 
@@ -337,14 +452,16 @@ def _content(document: "Document") -> str:
     return _hash(document.page_content, repr(sorted(document.metadata.items(), key=repr)))
 
 
-def _text_hashes(stored: Sequence["Document"], contents: Sequence[str]) -> dict[str, str]:
+def _text_hashes(documents: Sequence[Hit], contents: Sequence[str]) -> dict[str, str]:
     """Return a hash of each document's content, by doc_id; chunks of one doc_id share one.
 
-    A document without doc_id is called by its first words: its own id is LangChain's.
+    A document whose id LangChain made up is called by its first words: the id is another one after
+    a rebuild.
     """
     hashes: dict[str, str] = {}
-    for document, content in zip(stored, contents, strict=True):
-        name = stored_id(document) or first_words(document.page_content)
+    for document, content in zip(documents, contents, strict=True):
+        name = document["doc_id"]
+        name = first_words(document["content"]) if looks_made_up(name) else name
         hashes[name] = _hash(hashes.get(name, ""), content)
     return hashes
 
@@ -360,52 +477,3 @@ def _hash(*parts: str | bytes) -> str:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()[:32]
-
-
-# ---------------------------------------------------------------- any other store or retriever
-
-
-def _search_one_by_one(store: Any, questions: Mapping[Any, str], k: int) -> Results:
-    hits = {}
-    for query_id, question in show_progress(list(questions.items()), "searching", "query"):
-        hits[query_id] = _ask(store, question, k)[:k]
-
-    # A retriever has a depth of its own, which may be less than k.
-    deepest = max(map(len, hits.values()))
-    if deepest < k:
-        warn_user(
-            f"The {type(store).__name__} returned at most {count(deepest, 'hit')} a query although "
-            f"k={k}. If the corpus is larger, ask for more: "
-            f'as_retriever(search_kwargs={{"k": {k}}}).'
-        )
-
-    # The direction of its scores is told by their order.
-    scored = any("score" in hit for ranking in hits.values() for hit in ranking)
-    return Results(
-        hits,
-        k,
-        score_name=f"score of {type(store).__name__}" if scored else None,
-        lower_is_better=direction(Results(hits)),
-        searched=len(hits),
-        questions=questions,
-    )
-
-
-def _ask(store: Any, question: str, k: int) -> list[Hit]:
-    """Return the hits of one question, with scores where the store gives them."""
-    if hasattr(store, "similarity_search_with_score"):
-        try:
-            pairs = store.similarity_search_with_score(question, k=k)
-            return [read_document(document) | {"score": float(score)} for document, score in pairs]
-        except NotImplementedError:
-            return _as_hits(store, store.similarity_search(question, k=k))
-    return _as_hits(store, store.invoke(question))
-
-
-def _as_hits(store: Any, found: Any) -> list[Hit]:
-    if not isinstance(found, (list, tuple)) or not all(hasattr(one, "metadata") for one in found):
-        raise TypeError(
-            f"The {type(store).__name__} gave {describe(found)} for a question; a list of "
-            "LangChain documents was wanted. Give a vector store or a retriever."
-        )
-    return [read_document(document) for document in found]

@@ -243,6 +243,29 @@ def as_vectors(
     return vectors
 
 
+def refuse_zeros(lengths: np.ndarray, names: Sequence[str], noun: str = "document") -> None:
+    """Refuse a vector of zeros: by distance it stands before every match with a cosine below 0.5.
+
+    Args:
+        lengths: of the vectors, one a name.
+        names: what an error calls each.
+        noun: what the names are.
+
+    >>> refuse_zeros(np.array([1.0, 0.0]), ["doc_001", "doc_002"])
+    Traceback (most recent call last):
+    rageval_kit.vectors.EmbeddingError: All numbers are 0 in the vector of the document doc_002.
+    Such a vector ...
+    """
+    zeros = np.flatnonzero(lengths == 0).tolist()
+    if zeros:
+        raise EmbeddingError(
+            f"All numbers are 0 in the vector of the {noun} "
+            f"{name_some([names[position] for position in zeros])}. Such a vector has no "
+            "direction, and by distance stands before every bad match. Look at the text and at the "
+            f"model; leave the {noun} out, or embed it again and rebuild."
+        )
+
+
 def _as_numbers(embedded: Any) -> np.ndarray | None:
     try:
         with np.errstate(over="ignore"):  # becomes infinite, which is refused

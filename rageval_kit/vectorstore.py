@@ -9,9 +9,14 @@ import base64
 import hashlib
 import io
 import json
+import re
+import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,15 +31,21 @@ from rageval_kit.documents import (
 )
 from rageval_kit.files import as_path, make_folder, write_whole
 from rageval_kit.identity import model_name
-from rageval_kit.messages import count, name_some, show_progress, warn_user, wrong_type
-from rageval_kit.vectors import EmbeddingError, alike, ask, batches, probe, unit
+from rageval_kit.messages import count, describe, name_some, show_progress, warn_user, wrong_type
+from rageval_kit.vectors import EmbeddingError, alike, ask, batches, probe, refuse_zeros, unit
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
 
-_INDEX, _DOCUMENTS, _SETTINGS = "index.npy", "documents.jsonl", "settings.json"
+_BLOCK = 10_000  # stored vectors read together
+
+# The files of a saved store. The settings name the other two, which every save calls anew.
+_SETTINGS = "settings.json"
+_DATA = re.compile(r"(index|documents)(-[0-9a-f]{16})?\.(npy|jsonl)")
+_LEFT_OVER = 3600  # seconds after which no save still runs
+_DATE = "__date__"  # the one field of a date in a document's metadata
 _LOST = (
     'What was embedded before is lost: cached_embeddings(embeddings, "vectors.sqlite") keeps it.'
 )
@@ -58,7 +69,8 @@ def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
     1
 
     Raises:
-        ValueError: no document, a repeated or empty doc_id, no text, or a vector with NaN.
+        ValueError: no document, a repeated or empty doc_id, no text, or a vector with NaN
+            or of zeros.
         KeyError: a document has no doc_id or content.
         TypeError: docs is not a list of documents, or a doc_id is not a text.
     """
@@ -130,12 +142,16 @@ def embed_documents(
 
     Returns:
         float32 of shape (documents, dimensions); ``width`` are the dimensions that are wanted.
+
+    Raises:
+        ValueError: a vector is none, has another width, NaN, or is all zeros.
     """
     texts = [document.page_content for document in documents]
     names = [str(document.id) for document in documents]
     done: list[np.ndarray] = []
-    for part in show_progress(batches(texts), "embedding", "batch"):
+    for part in show_progress(batches(texts), "embedding", "document", lambda p: p.stop - p.start):
         done.append(ask(embeddings, texts[part], names[part], width=width, kept=_LOST))
+        refuse_zeros(np.linalg.norm(done[-1], axis=1), names[part])
         width = done[0].shape[1]
     return np.concatenate(done)
 
@@ -150,8 +166,15 @@ def is_faiss(vectorstore: Any) -> bool:
 
 def refuse_other_stores(vectorstore: Any) -> None:
     """Refuse what is not LangChain's FAISS store, whose vectors and documents can be read."""
+    wanted = "a FAISS store of build_vectorstore(...)"
+    if hasattr(vectorstore, "similarity_search") and not is_faiss(vectorstore):
+        raise TypeError(
+            f"vectorstore must be {wanted}, whose vectors and documents can be read, found "
+            f"{describe(vectorstore)}. search_all(...) and evaluate(...) take any store; for this "
+            "function build one of the same documents."
+        )
     if not is_faiss(vectorstore):
-        raise wrong_type("vectorstore", "a FAISS store of build_vectorstore(...)", vectorstore)
+        raise wrong_type("vectorstore", wanted, vectorstore)
 
 
 def stored_documents(vectorstore: "FAISS") -> list["Document"]:
@@ -169,6 +192,18 @@ def stored_documents(vectorstore: "FAISS") -> list["Document"]:
             f"{name_some(lost)}): an add failed halfway. Rebuild it, and use add_documents(...)."
         )
     return documents
+
+
+def stored_lengths(vectorstore: "FAISS") -> np.ndarray | None:
+    """Return the length of every stored vector; None where the index cannot give its vectors."""
+    index, lengths = vectorstore.index, []
+    try:
+        for start in range(0, index.ntotal, _BLOCK):
+            block = index.reconstruct_n(start, min(_BLOCK, index.ntotal - start))
+            lengths.append(np.linalg.norm(block, axis=1))
+    except RuntimeError:  # such as an inverted file without a map
+        return None
+    return np.concatenate(lengths)
 
 
 def stored_vectors(vectorstore: "FAISS") -> np.ndarray:
@@ -224,10 +259,14 @@ def _import_community(module: str) -> Any:
 def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     """Write the store to a folder as a FAISS index, JSON lines and JSON: no pickle.
 
-    An existing store in the folder is replaced once the new one is written whole.
+    A save is whole or has not happened: index and documents are written under new names, and the
+    settings, which name them, take the place of the old ones last and at once. Whatever breaks off
+    before leaves the old store as it was. Metadata may hold dates and numpy's numbers; these come
+    back as Python's.
 
     Raises:
         TypeError: it is not a FAISS store, or a document's metadata is not JSON.
+        OSError: the folder cannot be written.
     """
     import faiss
 
@@ -238,7 +277,11 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
     packed = io.BytesIO()
     np.save(packed, faiss.serialize_index(vectorstore.index), allow_pickle=False)
     lines = "".join(_as_line(document) + "\n" for document in stored_documents(vectorstore))
-    files = {_INDEX: packed.getvalue(), _DOCUMENTS: lines.encode("utf-8", "surrogatepass")}
+    save = token_hex(8)
+    files = {
+        f"index-{save}.npy": packed.getvalue(),
+        f"documents-{save}.jsonl": lines.encode("utf-8", "surrogatepass"),
+    }
 
     kept = kept_settings(vectorstore)
     settings = {
@@ -250,8 +293,37 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
     files |= {_SETTINGS: json.dumps(settings, indent=1).encode()}
+
+    # The settings last; then away with what the ones before named.
     make_folder(folder)
+    before = _named_files(folder)
     write_whole({folder / name: data for name, data in files.items()})
+    _tidy(folder, before)
+
+
+def _named_files(folder: Path) -> set[str]:
+    """Return the files that the settings in the folder name; none where they cannot be read."""
+    try:
+        return set(json.loads((folder / _SETTINGS).read_bytes())["sha256"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
+
+
+def _tidy(folder: Path, before: set[str]) -> None:
+    """Delete the files that the settings named before, and what killed saves have left behind.
+
+    A file that no settings name may be of a save that still runs, in another session: it stays for
+    an hour.
+    """
+    named = _named_files(folder)
+    for path in folder.iterdir():
+        its = _DATA.match(path.name)
+        if path.name in named or not its:
+            continue
+        with suppress(OSError):  # another session was quicker, or still reads it
+            is_old = its[2] and time.time() - path.lstat().st_mtime > _LEFT_OVER
+            if is_old or path.name in before:
+                path.unlink()
 
 
 def _as_line(document: "Document") -> str:
@@ -259,12 +331,29 @@ def _as_line(document: "Document") -> str:
         "id": document.id, "text": document.page_content, "metadata": document.metadata
     }  # fmt: skip
     try:
-        return json.dumps(stored, ensure_ascii=False)
-    except (TypeError, ValueError) as error:
+        return json.dumps(stored, ensure_ascii=False, default=_as_json)
+    except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(
             f"{document.id}: the metadata cannot be written as JSON ({error}). "
-            "Turn dates and other objects into texts first: str(...)."
+            "Turn other objects than dates and numbers into texts first: str(...)."
         ) from error
+
+
+def _as_json(value: Any) -> Any:
+    """Return numpy's number as Python's, and a date as JSON can hold it."""
+    if isinstance(value, (np.number, np.bool_)):
+        return value.item()
+    if isinstance(value, date):  # and datetime, which is one
+        return {_DATE: value.isoformat()}
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+def _from_json(fields: dict[str, Any]) -> Any:
+    """Return a date that `_as_json` wrote; anything else as it is."""
+    written = fields.get(_DATE)
+    if len(fields) != 1 or not isinstance(written, str):
+        return fields
+    return (datetime if "T" in written else date).fromisoformat(written)
 
 
 def _probe_as_text(embeddings: Any, width: int) -> str | None:
@@ -343,35 +432,54 @@ def _read_store(
     import faiss
     from langchain_core.documents import Document
 
-    for name in (_INDEX, _DOCUMENTS, _SETTINGS):
-        if not (folder / name).exists():
-            raise FileNotFoundError(
-                f"{folder / name} is not found. Write the store first: "
-                f"save_vectorstore(vectorstore, {str(folder)!r})."
-            )
-
-    # The checksums in the settings: files of two saves are never mixed.
     try:
-        settings = json.loads((folder / _SETTINGS).read_bytes())
-        files = {name: (folder / name).read_bytes() for name in (_INDEX, _DOCUMENTS)}
-        for name, data in files.items():
-            if hashlib.sha256(data).hexdigest() != settings["sha256"][name]:
-                raise ValueError(f"{name} was changed since, or a later save broke off")
-
+        settings, files = _read_files(folder)
         strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
         kept = {
             "normalize_L2": settings["normalize_L2"],
             "distance_strategy": strategies(settings["distance_strategy"]),
         }
-        index = faiss.deserialize_index(np.load(io.BytesIO(files[_INDEX]), allow_pickle=False))
-        lines = files[_DOCUMENTS].decode("utf-8", "surrogatepass").split("\n")[:-1]
+        index = faiss.deserialize_index(np.load(io.BytesIO(files["index"]), allow_pickle=False))
+        lines = files["documents"].decode("utf-8", "surrogatepass").split("\n")[:-1]
         documents = [
             Document(id=doc["id"], page_content=doc["text"], metadata=doc["metadata"])
-            for doc in map(json.loads, lines)
+            for doc in (json.loads(line, object_hook=_from_json) for line in lines)
         ]
         return (settings["embeddings"], _as_probe(settings)), index, documents, kept
+    except FileNotFoundError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, OSError) as error:
         raise ValueError(
             f"{folder} cannot be read as a saved vectorstore ({type(error).__name__}: {error}). "
             "Rebuild the vectorstore and save it again."
         ) from error
+
+
+def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the settings and, by "index" and "documents", the files that they name."""
+    settings, files = json.loads(_read(folder / _SETTINGS)), {}
+    for name, sha256 in settings["sha256"].items():
+        its = _DATA.fullmatch(name)
+        if not its:
+            raise ValueError(f"{name!r} is no file of a store")
+
+        # Gone, because another session has saved meanwhile? Then that save is the one to read.
+        try:
+            files[its[1]] = _read(folder / name)
+        except FileNotFoundError:
+            if name in _named_files(folder):
+                raise
+            return _read_files(folder)
+        if hashlib.sha256(files[its[1]]).hexdigest() != sha256:
+            raise ValueError(f"{name} was changed since")
+    return settings, files
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(
+            f"{path} is not found. Write the store first: "
+            f"save_vectorstore(vectorstore, {str(path.parent)!r})."
+        ) from None

@@ -1585,13 +1585,22 @@ def questions_of(a, doubts):
     return questions
 
 
+def usual_asking(a, doubts):
+    content, at_once = a.get("content"), a.get("at_once", 8)
+    if content is not None and not (isinstance(content, str) and content.strip()):
+        raise Refused(f"content is {content!r}")
+    if oracle.cutoff(at_once) > 1_000:
+        raise Refused(f"at_once is {at_once!r}")
+    usual_cache(a, doubts)
+
+
 def usual_cache(a, doubts):
     usual(a.get("cache"), doubts, "cache", lambda c: c is None or c.make.__name__ == "new_path")
 
 
 def expect_search_all(a, doubts):
     k, questions = oracle.cutoff(a["k"]), questions_of(a, doubts)
-    usual_cache(a, doubts)
+    usual_asking(a, doubts)
     usual(
         a["vectorstore"],
         doubts,
@@ -1650,7 +1659,7 @@ def expect_search_all(a, doubts):
 def expect_search_folded(a, doubts):
     k, source_of = oracle.cutoff(a["k"]), a["source_of"]
     questions = questions_of(a, doubts)
-    usual_cache(a, doubts)
+    usual_asking(a, doubts)
     docs = store_docs(a["vectorstore"], doubts)
     if (
         not isinstance(source_of, dict)

@@ -419,7 +419,7 @@ def saved_store(docs, spoiled, data):
     folder = fresh("folder")
     rageval_kit.save_vectorstore(store.__wrapped__(docs), folder)
     for path in folder.iterdir():
-        if path.name == spoiled:
+        if spoiled and path.name.startswith(spoiled):
             path.write_bytes(data.encode())
     return folder
 
@@ -1392,7 +1392,7 @@ def plain_docs(w):
 def odd_saved_store(r, w, value):
     if r.random() < 0.3:
         return odd_path(r, w, value)
-    names = ("index.npy", "documents.jsonl", "settings.json")
+    names = ("index", "documents", "settings")
     data = ("", "[]", "null", "{}", "x", '{"id": 1}\n', "\x93NUMPY", '{"embeddings": 1}')
     return saved_store(plain_docs(w), r.choice(names), r.choice(data))
 
@@ -1564,6 +1564,8 @@ KINDS = {
     "{a} {question}{context}{answer}{ground_truth}")), "retries": Kind(choice_of(0, 1, 2), odd_k),
     "verdicts": Kind(make_verdicts, odd_verdicts),
     "cache": Kind(make_cache, odd_path),
+    "content": Kind(choice_of(None, "handbook 2026-11-30")),
+    "at_once": Kind(choice_of(8, 1, 2), odd_k),
     "sentences": Kind(choice_of(1, 2), odd_k),
     "dataset_folder": Kind(make_dataset_folder, odd_file),
     "split": Kind(choice_of(None, "test")),
@@ -1582,7 +1584,6 @@ KINDS = {
             "minilm:", garbage(r)) ),
     ),
     "batch": Kind(choice_of(1, 2, 64)),
-    "characters": Kind(choice_of(1, 9, 100_000)),
     "requests_per_minute": Kind(choice_of(None, 10**6)),
     "score_name": Kind(choice_of(None, "inner product")),
     "lower_is_better": Kind(choice_of(None, True, False)),

@@ -54,21 +54,22 @@ def test_a_document_is_read_back_as_it_was_written():
     assert read_document(document) == doc
 
 
+UUID = "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10"
+
+
 @pytest.mark.parametrize(
     ("metadata", "its_own_id", "expected"),
     [
         ({"doc_id": "doc_001"}, "other", "doc_001"),
         ({}, "doc_001", "doc_001"),
-        ({}, "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10", None),
-        ({}, "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10/2", "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10/2"),
+        ({}, UUID, UUID),
         ({}, None, None),
         ({"doc_id": 7}, "doc_001", None),
     ],
     ids=[
         "metadata first",
         "its own id",
-        "made up by LangChain",
-        "one of one's own",
+        "of the form that LangChain makes up",
         "none",
         "an integer",
     ],
@@ -77,9 +78,17 @@ def test_the_id_of_a_stored_document(metadata, its_own_id, expected):
     assert stored_id(Document("text", metadata=metadata, id=its_own_id)) == expected
 
 
-def test_an_id_in_the_metadata_may_look_like_one_that_langchain_makes_up():
-    uuid = "0b6f3d2c-6f5d-4b3e-9a55-2b5f0a1c9d10"
-    assert stored_id(Document("text", metadata={"doc_id": uuid})) == uuid
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"doc_id": UUID, "content": "text"}],
+        [Document("text", id=UUID)],
+        [Document("text", metadata={"doc_id": UUID})],
+    ],
+    ids=["dict", "id", "metadata"],
+)
+def test_an_id_that_the_user_gave_is_an_id_whatever_it_looks_like(given):
+    assert as_docs(given)[0]["doc_id"] == UUID
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,13 @@ from rageval_kit import (
     search_folded,
     unread_tails,
 )
-from rageval_kit.vectorstore import _import_community, stored_documents
+from rageval_kit.vectorstore import (
+    _import_community,
+    assemble,
+    flat_index,
+    stored_documents,
+    to_documents,
+)
 
 COLUMNS = ["group", "doc_id", "copy_of", "kind", "cosine", "differs"]
 
@@ -332,11 +338,10 @@ def test_the_pairs_of_equal_texts_are_never_in_memory():
 
 
 def test_vectors_of_zeros_are_near_to_nothing():
-    class Zeros(Words):
-        def _vector(self, text):
-            return [0.0] * self.dimensions if "zero" in text else super()._vector(text)
-
-    table = found(numbered("zero one.", "zero two.", FEE, "zero one."), 0.5, Zeros())
+    docs = numbered("zero one.", "zero two.", FEE, "zero one.")
+    vectors = np.array([[0, 0], [0, 0], [1, 0], [0, 0]])
+    store = assemble(to_documents(docs), flat_index(vectors), Words())
+    table = find_duplicates(docs, store, 0.5)
     assert table[["doc_id", "kind", "cosine"]].to_numpy().tolist() == [["d4", "exact", 0.0]]
 
 
@@ -1010,6 +1015,14 @@ def test_search_folded_takes_from_the_cache(tmp_path):
     assert embeddings._embedded == embedded
 
 
+def test_search_folded_embeds_a_question_once_however_deep_it_searches():
+    embeddings = Words()
+    store, source_of = duplicate_index(build_vectorstore(many(20), embeddings), 9)
+    embeddings._embedded = 0
+    search_folded(store, QUERIES, 4, source_of)
+    assert embeddings._embedded <= len(QUERIES) + 1  # and one to see how it embeds a query
+
+
 def test_search_folded_refuses_a_bad_k(plain):
     with pytest.raises(ValueError, match="k must be a positive integer"):
         search_folded(plain, QUERIES, 0, {})
@@ -1059,13 +1072,13 @@ def test_the_title_is_read_first():
     assert unread_tails([titled], Words(reads=20))["unread"].tolist() == [True]
 
 
-def test_a_model_that_gives_zeros_reads_nothing():
+def test_a_model_that_gives_zeros_is_refused():
     class Zeros(Words):
         def _vector(self, text):
             return [0.0] * self.dimensions
 
-    table = unread_tails(numbered(LONG), Zeros())
-    assert table[["cosine", "unread"]].to_numpy().tolist() == [[0.0, True]]
+    with pytest.raises(ValueError, match="All numbers are 0 in the vector of the document d1"):
+        unread_tails(numbered(LONG), Zeros())
 
 
 @pytest.mark.parametrize("wrong", [None, "chars", numbered(LONG)])

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+import faiss
 import numpy as np
 import pandas as pd
 import pytest
@@ -160,12 +161,54 @@ def test_a_store_whose_documents_were_all_deleted_is_refused(store):
         search_all(store, ALL_QA, 3)
 
 
-def test_an_id_that_langchain_made_up_is_not_taken_for_a_doc_id(letters):
-    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(
-        ["aaa", "bbb"], letters
+def uuids(n):
+    return [f"{number:08x}-6f5d-4b3e-9a55-2b5f0a1c9d10" for number in range(n)]
+
+
+def made_by_langchain(kind, ids=None):
+    """A store of two texts under these ids, or under those that LangChain makes up."""
+    if kind == "in memory":
+        store = InMemoryVectorStore(Letters())
+        store.add_texts(["aaa", "bbb"], ids=ids)
+        return store
+    return _import_community("langchain_community.vectorstores").FAISS.from_texts(
+        ["aaa", "bbb"], Letters(), ids=ids
     )
-    with pytest.raises(ValueError, match="has no doc_id"):
-        search_all(store, ALL_QA, 2)
+
+
+def judged(*doc_ids):
+    return [qa | {"relevant_doc_ids": list(doc_ids)} for qa in ALL_QA]
+
+
+@pytest.mark.parametrize("kind", ["FAISS", "in memory"])
+def test_ids_that_langchain_made_up_and_no_judgement_names_are_warned_of(kind):
+    store = made_by_langchain(kind)
+    with pytest.warns(UserWarning, match=r"2 of 2 documents .*LangChain makes up.*\(doc_001\)"):
+        search_all(store, judged("doc_001"), 2)
+
+
+@pytest.mark.parametrize("kind", ["FAISS", "in memory"])
+def test_uuids_that_the_user_gave_are_ids(kind):
+    store = made_by_langchain(kind, uuids(2))
+    for all_qa in (judged(uuids(5)[4]), judged(), ALL_QA):
+        assert caught(lambda all_qa=all_qa: search_all(store, all_qa, 2)) == []
+    assert sorted(ids(search_all(store, ALL_QA, 2)["q01"])) == uuids(2)
+
+
+def test_the_children_of_a_parent_retriever_are_warned_of(letters):
+    from langchain_classic.retrievers import ParentDocumentRetriever
+    from langchain_core.stores import InMemoryStore
+    from langchain_text_splitters import CharacterTextSplitter
+
+    parents = ParentDocumentRetriever(
+        vectorstore=InMemoryVectorStore(letters),
+        docstore=InMemoryStore(),
+        child_splitter=CharacterTextSplitter(separator=" ", chunk_size=9, chunk_overlap=0),
+        search_kwargs={"k": 2},
+    )
+    parents.add_documents([Document("one two three four", metadata={"title": "t"})])
+    with pytest.warns(UserWarning, match="behind a ParentDocumentRetriever search the retriever"):
+        search_all(parents.vectorstore, judged("doc_001"), 1)
 
 
 def test_a_corpus_of_one_document_is_searched(letters):
@@ -818,25 +861,109 @@ def test_a_store_that_compares_directions_is_another_index(cache):
 
     stores = [built(DOCS, Longer()) for _ in range(2)]
     stores[1]._normalize_L2 = True  # its documents have length 1 already
-    first, second = (search_all(store, CUT, 1, cache=cache) for store in stores)
+    with pytest.warns(UserWarning, match="a question's has 3"):
+        first, second = (search_all(store, CUT, 1, cache=cache) for store in stores)
     assert (second.searched, second.cached) == (1, 0)
     assert second["q01"][0]["score"] < first["q01"][0]["score"]
 
 
-def test_a_query_of_zeros_finds_something_in_a_normalised_store():
-    class Zeros(Letters):
-        def _vector(self, text):
-            return [0.0] * self.dimensions if text == "nothing" else super()._vector(text)
+class Zeros(Letters):
+    def _vector(self, text):
+        return [0.0] * self.dimensions if "nothing" in text else super()._vector(text)
 
-    faiss_store = _import_community("langchain_community.vectorstores").FAISS
-    texts = ["aaa", "bbb"]
-    store = faiss_store.from_texts(
-        texts, Zeros(), metadatas=[{"doc_id": text} for text in texts], normalize_L2=True
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_question_whose_vector_is_zero_is_refused_by_name_and_not_kept(cache, n):
+    store, all_qa = built(DOCS, Zeros()), queries(n, "about nothing")
+    with pytest.raises(
+        ValueError, match=r"All numbers are 0 in the vector of the question about nothing number 0"
+    ):
+        search_all(store, all_qa, 2, cache=cache)
+    store.embedding_function = Letters()  # the server is well again
+    assert search_all(store, all_qa, 2, cache=cache).searched == n
+
+
+def langchain_made(vectors, model, strategy="EUCLIDEAN_DISTANCE", **options):
+    """A store that LangChain made of these vectors, under the ids a, b, c, ..."""
+    names = list("abcdefg"[: len(vectors)])
+    strategies = _import_community("langchain_community.vectorstores.utils").DistanceStrategy
+    return _import_community("langchain_community.vectorstores").FAISS.from_embeddings(
+        list(zip(names, vectors, strict=True)),
+        model,
+        metadatas=[{"doc_id": name} for name in names],
+        distance_strategy=strategies[strategy],
+        **options,
     )
-    assert ids(search_all(store, [{"query_id": "q", "question": "nothing"}], 2)["q"]) == [
-        "aaa",
-        "bbb",
-    ]
+
+
+def test_a_stored_document_whose_vector_is_zero_is_refused_by_name():
+    store = langchain_made([[1, 0], [0, 0], [0, 1]], Plane())
+    with pytest.raises(ValueError, match=r"All numbers are 0 in the vector of the document b\b"):
+        search_all(store, CUT, 2)
+
+
+# ---------------------------------------------------------------- what is called cosine
+
+
+class Plane(Letters):
+    """Two dimensions: every question is (1, 0.2), times a length."""
+
+    def __init__(self, length=1.0):
+        super().__init__(dimensions=2)
+        self._length = length
+
+    def _vector(self, text):
+        return [self._length, 0.2 * self._length]
+
+
+APART = [[1, 0], [0, 1], [3, 3]]
+
+
+def test_a_cosine_that_is_none_is_warned_of():
+    # By cosine a, c, b.
+    store = langchain_made(APART, Plane(), "COSINE")
+    with pytest.warns(UserWarning, match=r"COSINE.*L2.*\(1 to 4\.243\).*normalize_L2=True"):
+        results = search_all(store, CUT, 3)
+    assert ids(results["q01"]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "strategy", "options"),
+    [
+        (APART, "COSINE", {"normalize_L2": True}),
+        (APART, "EUCLIDEAN_DISTANCE", {}),
+        (APART, "MAX_INNER_PRODUCT", {}),
+        ([[2, 0], [0, 2]], "COSINE", {}),
+    ],
+    ids=["normalised", "distances", "inner products", "one length"],
+)
+def test_a_store_that_means_what_it_says_is_not_warned_of(vectors, strategy, options):
+    store = langchain_made(vectors, Plane(), strategy, **options)
+    assert caught(lambda: search_all(store, CUT, 2)) == []
+
+
+def test_a_normalised_cosine_has_the_order_of_the_cosine():
+    store = langchain_made(APART, Plane(), "COSINE", normalize_L2=True)
+    assert ids(search_all(store, CUT, 3)["q01"]) == ["a", "c", "b"]
+
+
+def test_questions_longer_than_the_stored_vectors_of_length_1_are_warned_of(tmp_path):
+    made = langchain_made([[3, 0], [0, 2]], Plane(5), normalize_L2=True)
+    assert caught(lambda: search_all(made, CUT, 2)) == []
+    made.save_local(tmp_path)
+    store = type(made).load_local(tmp_path, Plane(5), allow_dangerous_deserialization=True)
+    with pytest.warns(
+        UserWarning, match=r"length 1 and a question's has 5\.099.*load_local"
+    ) as said:
+        search_all(store, queries(300), 2)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("strategy", ["EUCLIDEAN_DISTANCE", "MAX_INNER_PRODUCT"])
+def test_questions_of_the_length_of_the_stored_vectors_are_not_warned_of(strategy):
+    unit_length = 1 / np.hypot(1, 0.2)
+    store = langchain_made([[1, 0], [0, 1]], Plane(unit_length), strategy)
+    assert caught(lambda: search_all(store, CUT, 2)) == []
 
 
 # ---------------------------------------------------------------- dying, sharing and breaking
@@ -1116,6 +1243,21 @@ def test_a_cache_for_what_cannot_be_cached_is_warned_of(request, tmp_path, name)
         search_all(searched, CUT, 3, cache=tmp_path / "cache.db")
     assert caught[0].filename == __file__
     assert not (tmp_path / "cache.db").exists()
+
+
+def test_fewer_hits_than_k_from_an_approximate_index_are_warned_of(letters):
+    store = built(
+        [{"doc_id": f"d{n}", "content": "x" * (n % 3 + 1) + str(n)} for n in range(60)], letters
+    )
+    vectors = store.index.reconstruct_n(0, 60)
+    quantizer = faiss.IndexFlatL2(32)
+    store.index = faiss.IndexIVFFlat(quantizer, 32, 12)
+    store.index.train(vectors)
+    store.index.add(vectors)
+    said = caught(lambda: search_all(store, CUT, 50))
+    assert any("Fewer than 50 hits for q01" in message and "nprobe" in message for message in said)
+    store.index.nprobe = 12
+    assert caught(lambda: search_all(store, CUT, 50)) == []
 
 
 def test_an_id_outside_the_metadata_is_taken():

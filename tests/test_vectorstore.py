@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
 import warnings
+from datetime import UTC, date, datetime
+from pathlib import Path
 
 import faiss
 import numpy as np
@@ -404,8 +407,8 @@ def test_an_id_under_which_langchain_keeps_a_document_is_refused_too(letters):
         add_documents(store, MORE)
 
 
-def test_nothing_is_added_to_a_store_whose_documents_have_no_doc_id(letters):
-    store = _import_community("langchain_community.vectorstores").FAISS.from_texts(["a"], letters)
+def test_nothing_is_added_to_a_store_whose_documents_have_no_doc_id(store):
+    stored(store)[1].metadata["doc_id"] = 7
     with pytest.raises(ValueError, match="has no doc_id"):
         add_documents(store, MORE)
 
@@ -418,8 +421,13 @@ def test_what_cannot_be_added_to_is_named(letters, kind):
         "documents": DOCS,
         "a path": "saved",
     }[kind]
-    with pytest.raises(TypeError, match=r"vectorstore must be a FAISS store of build_vectorstore"):
+    with pytest.raises(
+        TypeError, match=r"vectorstore must be a FAISS store of build_vectorstore"
+    ) as said:
         add_documents(wrong, MORE)
+    assert ("search_all(...) and evaluate(...) take any store" in str(said.value)) == (
+        kind == "another store"
+    )
 
 
 def test_an_id_twice_among_the_added_is_refused_and_leaves_the_store_searchable(store):
@@ -458,6 +466,12 @@ def test_vectors_of_another_width_are_refused(store, letters):
 def folder(tmp_path, store):
     save_vectorstore(store, tmp_path / "saved")
     return tmp_path / "saved"
+
+
+def file_in(folder, kind):
+    """The one file of a saved store that is of this kind: index, documents or settings."""
+    (path,) = folder.glob(f"{kind}*")
+    return path
 
 
 def test_a_loaded_store_holds_the_same_documents_and_vectors(folder, store):
@@ -505,19 +519,15 @@ def test_an_id_in_a_loaded_store_is_refused_too(folder):
 
 def test_no_pickle_is_written(folder):
     assert not list(folder.rglob("*.pkl"))
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "documents.jsonl",
-        "index.npy",
-        "settings.json",
-    ]
+    assert sorted(path.suffix for path in folder.iterdir()) == [".json", ".jsonl", ".npy"]
 
 
 def test_the_saved_index_is_read_without_pickle(folder):
-    assert faiss.deserialize_index(np.load(folder / "index.npy", allow_pickle=False)).ntotal == 3
+    assert faiss.deserialize_index(np.load(file_in(folder, "index"))).ntotal == 3
 
 
 def test_the_saved_documents_can_be_read_by_eye(folder):
-    assert "어텐션을 쓴다." in (folder / "documents.jsonl").read_text("utf-8")
+    assert "어텐션을 쓴다." in file_in(folder, "documents").read_text("utf-8")
     assert json.loads((folder / "settings.json").read_text("utf-8"))["dimensions"] == 32
 
 
@@ -554,40 +564,42 @@ def test_another_model_is_refused_with_both_names(folder):
     assert "rebuild" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["index.npy", "documents.jsonl", "settings.json"])
-def test_a_missing_file_is_named(folder, name):
-    (folder / name).unlink()
-    with pytest.raises(FileNotFoundError, match=f"{name} is not found"):
+@pytest.mark.parametrize("kind", ["index", "documents", "settings"])
+def test_a_missing_file_is_named(folder, kind):
+    path = file_in(folder, kind)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=rf"{path.name} is not found.*save_vectorstore"):
         load_vectorstore(folder, Letters())
 
 
 def test_files_that_do_not_belong_together_are_refused(folder):
-    lines = (folder / "documents.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (folder / "documents.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"documents\.jsonl was changed"):
+    path = file_in(folder, "documents")
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:2]), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"{path.name} was changed"):
         load_vectorstore(folder, Letters())
 
 
 def test_vectors_with_one_bit_changed_are_refused(folder):
-    data = bytearray((folder / "index.npy").read_bytes())
+    path = file_in(folder, "index")
+    data = bytearray(path.read_bytes())
     data[-1] ^= 1
-    (folder / "index.npy").write_bytes(data)
-    with pytest.raises(ValueError, match=r"index\.npy was changed.*save it again"):
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=rf"{path.name} was changed.*save it again"):
         load_vectorstore(folder, Letters())
 
 
-@pytest.mark.parametrize("name", ["index.npy", "documents.jsonl"])
-def test_a_file_of_another_store_is_refused(folder, tmp_path, name):
+@pytest.mark.parametrize("kind", ["index", "documents"])
+def test_a_file_of_another_store_is_refused(folder, tmp_path, kind):
     other = [doc | {"content": doc["content"] * 2 + doc["doc_id"]} for doc in DOCS]
     save_vectorstore(build_vectorstore(other, Letters()), tmp_path / "other")
-    (folder / name).write_bytes((tmp_path / "other" / name).read_bytes())
-    with pytest.raises(ValueError, match=f"{name} was changed"):
+    path = file_in(folder, kind)
+    path.write_bytes(file_in(tmp_path / "other", kind).read_bytes())
+    with pytest.raises(ValueError, match=f"{path.name} was changed"):
         load_vectorstore(folder, Letters())
 
 
 def test_a_save_that_fails_while_it_writes_leaves_the_old_store(folder, store, monkeypatch):
-    import os
-
     def full(handle):
         raise OSError(28, "No space left on device")
 
@@ -597,10 +609,10 @@ def test_a_save_that_fails_while_it_writes_leaves_the_old_store(folder, store, m
     assert stored(load_vectorstore(folder, Letters())) == stored(store)
 
 
-@pytest.mark.parametrize("done", [1, 2])
-def test_a_save_that_breaks_off_between_its_files_is_noticed(folder, letters, monkeypatch, done):
-    import os
-
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_a_save_that_breaks_off_between_its_files_leaves_the_old_store(
+    folder, store, monkeypatch, done
+):
     replace, calls = os.replace, []
 
     def die(source, target):
@@ -611,12 +623,65 @@ def test_a_save_that_breaks_off_between_its_files_is_noticed(folder, letters, mo
 
     monkeypatch.setattr(os, "replace", die)
     with pytest.raises(KeyboardInterrupt):
-        save_vectorstore(build_vectorstore(DOCS[::-1], letters), folder)
-    with pytest.raises(ValueError, match="a later save broke off"):
+        save_vectorstore(build_vectorstore(DOCS[::-1], Letters()), folder)
+    assert stored(load_vectorstore(folder, Letters())) == stored(store)
+
+
+def test_a_save_leaves_no_file_of_the_store_before(folder, letters):
+    save_vectorstore(build_vectorstore(MORE, letters), folder)
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_what_a_killed_save_left_behind_is_deleted_an_hour_later(folder, store):
+    left = [folder / "index-0123456789abcdef.npy", folder / "index-0123456789abcdef.npy.tmp-1a2b"]
+    mine = [folder / "index.npy", folder / "documents.jsonl", folder / "notes.txt"]
+    for path in left + mine:
+        path.write_bytes(b"x")
+    save_vectorstore(store, folder)
+    assert all(path.exists() for path in left)
+    for path in left + mine:
+        os.utime(path, (0, 0))
+    save_vectorstore(store, folder)
+    assert [path.exists() for path in left + mine] == [False, False, True, True, True]
+
+
+def test_a_store_that_another_session_replaces_while_it_is_read_is_the_new_one(folder, monkeypatch):
+    documents, reading = file_in(folder, "documents"), Path.read_bytes
+
+    def read(path):
+        if path == documents and path.exists():  # the moment before it is read
+            save_vectorstore(build_vectorstore(MORE, Letters()), folder)
+        return reading(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    assert [document.id for document in stored(load_vectorstore(folder, Letters()))] == ["doc_004"]
+
+
+def as_saved_before(folder):
+    """Call the files of a saved store as they were called when they had no names of their own."""
+    settings = json.loads((folder / "settings.json").read_text("utf-8"))
+    for kind, name in (("index", "index.npy"), ("documents", "documents.jsonl")):
+        path = file_in(folder, kind).rename(folder / name)
+        settings["sha256"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    settings["sha256"] = {
+        name: settings["sha256"][name] for name in ("index.npy", "documents.jsonl")
+    }
+    (folder / "settings.json").write_text(json.dumps(settings), "utf-8")
+
+
+def test_a_store_that_was_saved_by_an_earlier_version_is_read_and_replaced(folder, store):
+    as_saved_before(folder)
+    assert stored(load_vectorstore(folder, Letters())) == stored(store)
+    save_vectorstore(store, folder)
+    assert not (folder / "index.npy").exists()
+    assert len(list(folder.iterdir())) == 3
+
+
+@pytest.mark.parametrize("name", ["../secret.npy", "/etc/passwd", "index.pkl", "settings.json"])
+def test_settings_that_name_another_file_are_refused(folder, name):
+    rewrite(folder, {"sha256": {name: "0"}})
+    with pytest.raises(ValueError, match=r"is no file of a store.*Rebuild"):
         load_vectorstore(folder, Letters())
-    monkeypatch.undo()
-    save_vectorstore(build_vectorstore(DOCS[::-1], letters), folder)
-    assert stored(load_vectorstore(folder, Letters()))[0].id == "doc_003"
 
 
 def test_saving_does_not_write_through_a_link(store, tmp_path):
@@ -628,13 +693,32 @@ def test_saving_does_not_write_through_a_link(store, tmp_path):
 
 
 def test_metadata_that_is_no_json_is_named_and_leaves_the_old_store(folder, store):
-    import datetime
-
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    stored(store)[1].metadata["date"] = datetime.date(2024, 3, 1)
-    with pytest.raises(TypeError, match=r"doc_002: the metadata cannot be written.*date.*str"):
+    stored(store)[1].metadata["where"] = Path("a")
+    with pytest.raises(TypeError, match=r"doc_002: the metadata cannot be written.*Path.*str"):
         save_vectorstore(store, folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("value", "comes_back"),
+    [
+        (date(2024, 3, 1), date(2024, 3, 1)),
+        (datetime(2024, 3, 1, 9, 30, tzinfo=UTC), datetime(2024, 3, 1, 9, 30, tzinfo=UTC)),
+        (pd.Timestamp("2024-03-01 09:30"), datetime(2024, 3, 1, 9, 30)),
+        (np.int64(7), 7),
+        (np.float32(0.5), 0.5),
+        (np.True_, True),
+        ({"seen": [date(2024, 3, 1), np.int8(1)]}, {"seen": [date(2024, 3, 1), 1]}),
+        ({"__date__": 7}, {"__date__": 7}),
+    ],
+    ids=repr,
+)
+def test_a_date_or_a_number_of_numpy_in_the_metadata_comes_back(folder, store, value, comes_back):
+    stored(store)[1].metadata["its"] = value
+    save_vectorstore(store, folder)
+    its = stored(load_vectorstore(folder, Letters()))[1].metadata["its"]
+    assert (its, type(its)) == (comes_back, type(comes_back))
 
 
 def test_half_an_emoji_is_saved_and_loaded(letters, tmp_path):
@@ -652,8 +736,9 @@ def rewrite(folder, settings=None, lines=None):
     """Change a saved store by hand, and its checksums with it."""
     its = json.loads((folder / "settings.json").read_text("utf-8"))
     if lines is not None:
-        (folder / "documents.jsonl").write_text(lines, "utf-8")
-        its["sha256"]["documents.jsonl"] = hashlib.sha256(lines.encode()).hexdigest()
+        path = file_in(folder, "documents")
+        path.write_text(lines, "utf-8")
+        its["sha256"][path.name] = hashlib.sha256(lines.encode()).hexdigest()
     text = json.dumps(its | (settings or {}))
     (folder / "settings.json").write_text(text, "utf-8")
 
@@ -695,10 +780,11 @@ def test_odd_settings_are_refused_in_words(folder, settings):
         load_vectorstore(folder, Letters())
 
 
-@pytest.mark.parametrize("name", ["index.npy", "documents.jsonl", "settings.json"])
-def test_a_folder_in_place_of_a_file_is_refused_in_words(folder, name):
-    (folder / name).unlink()
-    (folder / name).mkdir()
+@pytest.mark.parametrize("kind", ["index", "documents", "settings"])
+def test_a_folder_in_place_of_a_file_is_refused_in_words(folder, kind):
+    path = file_in(folder, kind)
+    path.unlink()
+    path.mkdir()
     with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
         load_vectorstore(folder, Letters())
 
@@ -808,9 +894,31 @@ def test_any_other_warning_is_heard(tmp_path, monkeypatch):
         _import_community("as_others_warn")
 
 
-@pytest.mark.parametrize("name", ["index.npy", "settings.json", "documents.jsonl"])
-def test_a_file_of_the_store_that_cannot_be_read_is_refused(letters, tmp_path, name):
-    save_vectorstore(build_vectorstore(DOCS, letters), tmp_path)
-    (tmp_path / name).write_bytes(b"xx")
+@pytest.mark.parametrize("kind", ["index", "documents", "settings"])
+def test_a_file_of_the_store_that_cannot_be_read_is_refused(folder, kind):
+    file_in(folder, kind).write_bytes(b"xx")
     with pytest.raises(ValueError, match="cannot be read as a saved vectorstore"):
-        load_vectorstore(tmp_path, letters)
+        load_vectorstore(folder, Letters())
+
+
+# ---------------------------------------------------------------- the progress bar
+
+
+def test_the_bar_counts_documents_and_queries(monkeypatch):
+    import tqdm.auto
+
+    bars = []
+
+    class Bar(tqdm.auto.tqdm):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            bars.append(self)
+
+    monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
+    docs = [{"doc_id": f"d{n}", "content": f"text {n}"} for n in range(150)]
+    all_qa = [{"query_id": f"q{n}", "question": f"number {n}?"} for n in range(300)]
+    search_all(build_vectorstore(docs, Letters()), all_qa, 1)
+    assert [(bar.total, bar.n, bar.unit) for bar in bars] == [
+        (150, 150, "document"),
+        (300, 300, "query"),
+    ]
