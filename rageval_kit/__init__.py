@@ -28,8 +28,10 @@ _NAMES = {
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
+    "loading": "load_documents load_pairs load_questions",
     "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
     "passages": "cut_results match_passages passage_scores precision_omega",
+    "places": "find_text",
     "plots": (
         "plot_abstention plot_comparison plot_differences plot_hits plot_lines "
         "plot_relevance_matrix"
@@ -111,12 +113,14 @@ if TYPE_CHECKING:
     from rageval_kit.language import (
         content_words, kiwi_words, normalised_tokens, occurs, split_sentences,
     )
+    from rageval_kit.loading import load_documents, load_pairs, load_questions
     from rageval_kit.metrics import (
         caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall,
     )
     from rageval_kit.passages import (
         cut_results, match_passages, passage_scores, precision_omega,
     )
+    from rageval_kit.places import find_text
     from rageval_kit.plots import (
         plot_abstention, plot_comparison, plot_differences, plot_hits, plot_lines,
         plot_relevance_matrix,

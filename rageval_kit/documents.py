@@ -5,7 +5,7 @@ back in the same way.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
@@ -23,6 +23,14 @@ PLACE_FIELDS = ("source_id", "start", "end", "page")
 
 # What LangChain makes up where no id is given: a random UUID.
 _RANDOM_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+class Loaded(list[dict[str, Any]]):
+    """The plain list of dicts that a file holds; ``note`` says in one line how it was read."""
+
+    def __init__(self, records: Iterable[dict[str, Any]], note: str) -> None:
+        super().__init__(records)
+        self.note = note
 
 
 def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:

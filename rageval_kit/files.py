@@ -6,6 +6,7 @@ of a run is ``query_id Q0 doc_id rank score name``. A judgement is ``query_id 0 
 texts and kept as they are written: 09081824 and 830e2936 are ids, not numbers.
 """
 
+import codecs
 import csv
 import gzip
 import io
@@ -14,11 +15,11 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, TextIO, cast
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,7 @@ _HEADER = re.compile(
     r"(query|qid|topic)[\w-]*\s+(\w+\s+)?(corpus|doc)[\w-]*\s+(score|rel|label|grade)\w*", re.I
 )
 _LFS_POINTER = b"version https://git-lfs"
+_UNPACKED_SAFELY = 100 * 2**20
 
 
 # ---------------------------------------------------------------- runs and judgements
@@ -332,27 +334,30 @@ def not_found(path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"{path} not found.{here}")
 
 
-def read_text(path: str | Path) -> str:
-    """Return the text of a UTF-8 file, with or without BOM, packed (.gz) or not.
+def read_blocks(path: str | Path) -> Iterator[bytes]:
+    """Yield what a file holds, unpacked where it is called .gz, a mebibyte at a time.
 
     Raises:
         OSError: there is no such file, or it cannot be read.
-        ValueError: it is not UTF-8, empty, not gzip though called so, or a Git LFS pointer.
+        ValueError: it is not gzip though called so, is a bomb, or is a Git LFS pointer.
     """
     path = as_path(path)
     if not os.path.exists(path):
         raise not_found(path)
     try:
-        data = path.read_bytes()
-        if data.startswith(_LFS_POINTER):
-            raise ValueError(f"{path} is a Git LFS pointer, not the data. Fetch it: git lfs pull")
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        found = f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8"
-        cure = "Korean files from Excel are often CP949: path.read_text(encoding='cp949')"
-        raise ValueError(f"{found}; {cure}.") from None
+        with open(path, "rb") as file:
+            if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
+                found = f"{path} is a Git LFS pointer, not the data"
+                raise ValueError(f"{found}. Fetch it: git lfs pull")
+            file.seek(0)
+            packed = path.suffix == ".gz"
+            reader = gzip.GzipFile(fileobj=file) if packed else file
+            size = 0
+            while block := reader.read(2**20):
+                size += len(block)
+                if packed:
+                    refuse_bomb(path, size)
+                yield block
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         found = f"{path} is not a whole gzip file ({error})"
         raise ValueError(f"{found}. Pack it again, or name it without .gz.") from None
@@ -360,9 +365,98 @@ def read_text(path: str | Path) -> str:
         found = f"{path} cannot be read: {error.strerror or error}"
         raise type(error)(f"{found}. Give the path of a file.") from None
 
+
+def refuse_bomb(path: Path, size: int) -> None:
+    """Refuse a packed file that unpacks to more than any text does: text shrinks 3 to 20 times."""
+    if size > max(_UNPACKED_SAFELY, 200 * path.stat().st_size):
+        raise ValueError(
+            f"{path} unpacks to more than 200 times its size, as a zip bomb does. Unpack it "
+            "yourself if you trust it."
+        )
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a UTF-8 file, with or without BOM, packed (.gz) or not.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        ValueError: it is not UTF-8, empty, not gzip though called so, or a Git LFS pointer.
+    """
+    with open_text(path, "utf-8-sig", newline="") as file:
+        text = file.read()
     if not text.strip():
-        raise ValueError(f"{path} is empty. Give a file that holds something.")
+        raise _empty(path)
     return text
+
+
+def open_text(path: str | Path, encoding: str | None = None, newline: str | None = None) -> TextIO:
+    """Open a text file, packed (.gz) or not, that was read through once to know its encoding.
+
+    Args:
+        path: the file.
+        encoding: None means UTF-8, UTF-16 if it begins with its mark, else CP949; the encoding is
+            ``file.encoding``.
+        newline: as Python's ``open`` takes it.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        ValueError: it is in another encoding, empty, not text, or as in `read_blocks`.
+    """
+    start = next(read_blocks(path), b"")
+    if not start:
+        raise _empty(path)
+    if encoding is not None and not isinstance(encoding, str):
+        raise wrong_type("encoding", 'a text such as "cp949"', encoding)
+    tried = [encoding] if encoding else ["utf-8-sig", "cp949"]
+    if not encoding and start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        tried = ["utf-16"]
+
+    failed = [_failure(path, name) for name in tried]
+    if None not in failed:
+        names = " nor ".join(name.upper().removesuffix("-SIG") for name in tried)
+        cure = "Save it as UTF-8, or say what it is, such as encoding='cp1252'."
+        if tried == ["utf-8-sig"]:
+            cure = (
+                "Save it as UTF-8; Korean files from Excel are often CP949: "
+                "path.read_text(encoding='cp949')."
+            )
+        raise ValueError(f"{path} is not {names} (byte {failed[0]}). {cure}")
+    known = tried[failed.index(None)]
+    if b"\0" in start and not known.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
+        raise ValueError(
+            f"{path} is not text: it holds NUL bytes. Give a text file, or its encoding, such as "
+            "encoding='utf-16-le'."
+        )
+    opener = gzip.open if as_path(path).suffix == ".gz" else open
+    return cast(TextIO, opener(path, "rt", encoding=known, newline=newline))
+
+
+def _empty(path: str | Path) -> ValueError:
+    return ValueError(f"{path} is empty. Give a file that holds something.")
+
+
+def _failure(path: str | Path, encoding: str) -> int | None:
+    """Return the first byte that cannot be read in this encoding, None if all can."""
+    try:
+        b"".decode(encoding)  # refuses what is a codec and no encoding, such as zlib
+        decoder = codecs.getincrementaldecoder(encoding)()
+    except (LookupError, ValueError):
+        raise ValueError(
+            f"{path}: encoding={shown(encoding)} is not known. Give one that Python knows: "
+            "'utf-8', 'cp949', 'utf-16', ..."
+        ) from None
+
+    read = 0
+    try:
+        for block in read_blocks(path):
+            waiting = len(decoder.getstate()[0])
+            decoder.decode(block)
+            read += len(block)
+        waiting = len(decoder.getstate()[0])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        return read - waiting + error.start
+    return None
 
 
 def read_jsonl(path: str | Path) -> list[tuple[int, dict[str, Any]]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rageval_kit.messages import count, name_some
+from rageval_kit.messages import count, name_some, printable
 from rageval_kit.rankings import Hits
 
 _ERRORS, _WARNINGS = 20, 5  # how many are printed; warnings often repeat one thing
@@ -24,17 +24,7 @@ class Finding:
 
     def __str__(self) -> str:
         end = "" if self.cure.endswith("?") else "."
-        return _printable(f"{self.where}: {self.what}. {self.cure}{end}")
-
-
-def _printable(text: str) -> str:
-    r"""Return the text with escapes for what could feign a line of the report, or break a terminal.
-
-    >>> print(_printable("q1" + chr(10) + "[OK]"))
-    q1\n[OK]
-    """
-    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(escaped)
+        return printable(f"{self.where}: {self.what}. {self.cure}{end}")
 
 
 @dataclass(frozen=True, repr=False)

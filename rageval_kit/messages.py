@@ -59,6 +59,16 @@ def name_some(values: Sequence[Any]) -> str:
     return named if len(values) <= 5 else f"{named} and {len(values) - 5:,} more"
 
 
+def printable(text: str) -> str:
+    r"""Return the text with escapes for what could feign a line, or break a terminal.
+
+    >>> print(printable("q1" + chr(10) + "[OK]"))
+    q1\n[OK]
+    """
+    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(escaped)
+
+
 def is_list(value: Any) -> bool:
     """Say whether a value is a list of things: no text, no dict, no array of a single number."""
     single = isinstance(value, (str, bytes, Mapping)) or getattr(value, "ndim", 1) == 0
@@ -118,12 +128,12 @@ def show_progress(
             bar.update(its)
 
 
-def progress_bar(total: int, what: str, unit: str) -> Any:
-    """Return tqdm's bar, which appears only for work that lasts."""
+def progress_bar(total: int | None, what: str, unit: str) -> Any:
+    """Return tqdm's bar, which appears only for work that lasts; it counts where no end is known."""
     from tqdm.auto import tqdm
 
     disabled = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm heeds it in no notebook
-    few = total < 2
+    few = total is not None and total < 2
     return tqdm(total=total, desc=what, unit=unit, delay=3, leave=False, disable=disabled or few)
 
 

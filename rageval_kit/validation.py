@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from rageval_kit.documents import Docs, Record, as_records
+from rageval_kit.documents import Docs, Loaded, Record, as_records
 from rageval_kit.findings import Finding, Report
 from rageval_kit.judgements import AllQA, JudgementError, as_queries, is_relevant, relevant_grades
 from rageval_kit.language import equal_text_key
@@ -29,6 +29,7 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
     form, a grade that is not a number, a relevant passage that does not stand in its document
     once. Warnings are what makes it misleading: equal texts,
     repeated questions, queries without a relevant document, a question that is a document's text.
+    How `load_documents` and `load_questions` read their files is printed first.
 
     >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
     >>> all_qa = [{"query_id": "q03", "question": "What is first?", "relevant_doc_ids": ["doc_9"]}]
@@ -42,6 +43,9 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
         TypeError: docs or all_qa is not a list of dicts (or a DataFrame), or the two are swapped.
     """
     report = find_problems(docs, all_qa)
+    for records in (docs, all_qa):
+        if isinstance(records, Loaded):
+            print(records.note)
     print(report)
     return report
 

@@ -13,6 +13,7 @@ import math
 import statistics
 import unicodedata
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import oracle
@@ -1992,8 +1993,8 @@ def expect_save_qrels(a, doubts):
 def expect_load_dataset(a, doubts):
     if a.get("split") is not None:
         doubts.append("a split")
-    usual(a["folder"], doubts, "folder", lambda f: f.make.__name__ == "a_folder")
-    files = a["folder"].arguments[0]
+    usual(a["source"], doubts, "source", lambda f: f.make.__name__ == "a_folder")
+    files = a["source"].arguments[0]
     if not {"corpus.jsonl", "queries.jsonl"} <= set(files):
         raise Refused("a file is missing")
     read = [json_lines(files[name], doubts) for name in ("corpus.jsonl", "queries.jsonl")]
@@ -2021,6 +2022,113 @@ def json_lines(data, doubts):
         if set(line) & set("NI"):
             doubts.append("perhaps NaN")
     return found
+
+
+def usual_source(a, doubts, fits):
+    """Return the records of a source that is an object with the kit's names, and nothing else."""
+    others = {p: v for p, v in a.items() if p != "source" and (p, v) != ("pages", False)}
+    usual(others, doubts, "an argument", lambda given: all(v is None for v in given.values()))
+    source = a["source"]
+    made = isinstance(source, Lazy) and source.make.__name__ in ("a_file", "a_folder")
+    if made or isinstance(source, (str, Path)):
+        doubts.append("a file")
+        raise Unknown("a file")
+    records = oracle.records(view(source), doubts, "source")
+    usual(records, doubts, "source", fits)
+    return records
+
+
+def expect_load_documents(a, doubts):
+    docs = usual_source(a, doubts, are_documents)
+
+    def check(seen):
+        fields = ("doc_id", "title", "content")
+        expected = [{field: doc[field] for field in fields} for doc in docs]
+        for doc, other in zip(seen.value, expected, strict=True):
+            want(
+                all(doc[field] == other[field] or not other[field].strip() for field in fields),
+                f"{doc!r}, was {other!r}",
+            )
+
+    return check
+
+
+def are_plain_questions(queries):
+    """Say whether they come back as they are: ids of letters, each question once, gold for one."""
+    ids = [qa["query_id"] for qa in queries]
+    gold = [doc for qa in queries for doc in qa["relevant_doc_ids"]]
+    return (
+        all(set(qa) == {"query_id", "question", "relevant_doc_ids", "ground_truth"} for qa in queries)
+        and all(type(an_id) is str and an_id.isalnum() for an_id in ids + gold)
+        and len(set(ids)) == len(ids)
+        and all(type(qa["relevant_doc_ids"]) in (list, dict) for qa in queries)
+        and all(type(grade) is int and abs(grade) < 9 for qa in queries
+                if type(qa["relevant_doc_ids"]) is dict for grade in qa["relevant_doc_ids"].values())
+        and all(type(qa[name]) is str and qa[name].strip() == qa[name] != ""
+                for qa in queries for name in ("question", "ground_truth"))
+        and not any(letter in qa["ground_truth"] for qa in queries for letter in "[]")
+        and bool(gold)
+    )  # fmt: skip
+
+
+def expect_load_questions(a, doubts):
+    queries = usual_source(a, doubts, are_plain_questions)
+
+    def check(seen):
+        for qa, other in zip(seen.value, queries, strict=True):
+            grades = dict.fromkeys(other["relevant_doc_ids"], 1)
+            if isinstance(other["relevant_doc_ids"], dict):
+                grades = other["relevant_doc_ids"]
+            found = qa["relevant_doc_ids"]
+            found = found if isinstance(found, dict) else dict.fromkeys(found, 1)
+            want({**qa, "relevant_doc_ids": grades} == {**other, "relevant_doc_ids": grades}, qa)
+            want(found == grades, f"{found!r}, was {grades!r}")
+
+    return check
+
+
+def are_pairs(rows):
+    return bool(rows) and all(
+        set(row) == {"question", "positive"}
+        and all(type(text) is str and text.strip() for text in row.values())
+        and row["positive"][0] not in "[({"
+        for row in rows
+    )
+
+
+def expect_load_pairs(a, doubts):
+    rows = usual_source(a, doubts, are_pairs)
+
+    def check(seen):
+        texts = list(dict.fromkeys(row["positive"] for row in rows))
+        want([doc["content"] for doc in seen.value.docs] == texts, "other texts")
+        asked = list(dict.fromkeys(row["question"].strip() for row in rows))
+        want([qa["question"] for qa in seen.value.all_qa] == asked, "other questions")
+        want("far too good" in " ".join(seen.warnings), "no word about the scores")
+
+    return check
+
+
+def expect_find_text(a, doubts):
+    needle, text = a["needle"], a["text"]
+    if not isinstance(needle, str) or not isinstance(text, str):
+        raise Refused("no text")
+    if not needle.strip():
+        raise Refused("nothing to look for")
+    if not needle.isprintable():
+        doubts.append("letters that nobody sees")
+    wanted = unicodedata.normalize("NFKC", needle)
+
+    def check(seen):
+        places = [slice(*place) for place in seen.value]
+        for place in places if wanted.isascii() else []:
+            found = " ".join(unicodedata.normalize("NFKC", text[place]).split())
+            want(len(found) == len(" ".join(wanted.split())), f"{found!r} is no {wanted!r}")
+        if needle.strip().isalnum() and needle.isascii():
+            at = text.find(needle.strip())
+            want(at < 0 or at in [place.start for place in places], f"not found at {at}")
+
+    return check
 
 
 # ---------------------------------------------------------------- results
@@ -2296,6 +2404,10 @@ EXPECT = {
     "save_run": expect_save_run,
     "save_qrels": expect_save_qrels,
     "load_dataset": expect_load_dataset,
+    "load_documents": expect_load_documents,
+    "load_questions": expect_load_questions,
+    "load_pairs": expect_load_pairs,
+    "find_text": expect_find_text,
     "Results": expect_results,
 }
 

@@ -1305,6 +1305,31 @@ def make_dataset_folder(r, w):
     return a_folder(r.choice((lines, lines, JSONL, BEIR)))
 
 
+def make_source(records_of):
+    """Return how a source of documents or questions is made: an object, or a file in some form."""
+
+    def make(r, w):
+        records = records_of(w)
+        lines = [json.dumps(record, ensure_ascii=r.random() < 0.5) for record in records]
+        table = pd.DataFrame(records)
+        return r.choice(
+            (
+                records, records, table, iterator(records), a_file("x.jsonl", "\n".join(lines)),
+                a_file("x.json", f"[{', '.join(lines)}]"),
+                a_file("x.csv", table.to_csv(index=r.random() < 0.3)),
+                a_file("x.tsv", table.to_csv(index=False, sep="\t")),
+            )
+        )  # fmt: skip
+
+    return make
+
+
+def odd_source(r, w, value):
+    if isinstance(value, Lazy) and value.make.__name__ == "a_file":
+        return odd_file(r, w, value)
+    return odd_data(r, w, value)
+
+
 def odd_text_of(r, text):
     """Spoil a file's text: characters, lines, bytes."""
     lines = text.split("\n")
@@ -1568,6 +1593,27 @@ KINDS = {
     "at_once": Kind(choice_of(8, 1, 2), odd_k),
     "sentences": Kind(choice_of(1, 2), odd_k),
     "dataset_folder": Kind(make_dataset_folder, odd_file),
+    "docs_source": Kind(make_source(lambda w: w.docs), odd_source),
+    "qa_source": Kind(make_source(lambda w: w.all_qa), odd_source),
+    "pairs_source": Kind(
+        make_source(
+            lambda w: [
+                {"question": qa["question"], "positive": w.docs[0]["content"]} for qa in w.all_qa
+            ]
+        ),
+        odd_source,
+    ),
+    "doc_id": Kind(choice_of(None, None, "doc_id")),
+    "content": Kind(choice_of(None, None, "content")),
+    "question": Kind(choice_of(None, None, "question")),
+    "ground_truth": Kind(choice_of(None, None, "ground_truth")),
+    "relevance": Kind(choice_of(None, None, None, "relevance")),
+    "relevant": Kind(choice_of(None, None, [], "relevant_doc_ids")),
+    "column": Kind(choice_of(None)),
+    "encoding": Kind(choice_of(None, None, "utf-8", "cp949")),
+    "pages": Kind(choice_of(False, True)),
+    "near": Kind(choice_of(None, 0.9, 1)),
+    "needle": Kind(lambda r, w: r.choice((*SENTENCES, *ODD_TEXTS, "fee", " "))),
     "split": Kind(choice_of(None, "test")),
     "store_folder": Kind(make_saved_store, odd_saved_store),
     "new_folder": Kind(lambda r, w: new_path("store"), odd_path),
@@ -1628,7 +1674,13 @@ KIND_OF = {
     ("judge_answers", "model"): "judge",
     ("judge_agreement", "one"): "verdicts",
     ("judge_agreement", "other"): "verdicts",
-    ("load_dataset", "folder"): "dataset_folder",
+    ("load_dataset", "source"): "dataset_folder",
+    ("load_documents", "source"): "docs_source",
+    ("load_documents", "title"): "column",
+    ("load_questions", "source"): "qa_source",
+    ("load_questions", "query_id"): "column",
+    ("load_pairs", "source"): "pairs_source",
+    ("load_pairs", "query_id"): "column",
     ("load_vectorstore", "folder"): "store_folder",
     ("save_vectorstore", "folder"): "new_folder",
     ("save_run", "path"): "new_file",
@@ -1664,7 +1716,7 @@ WEIGHTS = {
 DATA = {
     "docs", "all_qa", "results", "hits", "answers", "runs", "vectorstore", "summary", "table",
     "failed", "curve", "sources", "text", "values", "differences", "p", "relevant_doc_ids",
-    "matrix", "folder", "path", "one", "other", "model", "source_of", "chunks",
+    "matrix", "folder", "path", "source", "one", "other", "model", "source_of", "chunks",
 }  # fmt: skip
 
 

@@ -263,7 +263,7 @@ def test_a_folder_above_the_datasets_names_them(tmp_path, depth):
 
 @pytest.mark.parametrize("folder", [None, 3, ["data"], DOCS])
 def test_what_is_no_path_is_refused(folder):
-    assert "folder must be a path" in refusal(folder, TypeError)
+    assert "source must be a path" in refusal(folder, TypeError)
 
 
 @pytest.mark.parametrize("folder", ["", "a\0b", "a\ud83d"])
