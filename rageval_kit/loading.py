@@ -86,6 +86,9 @@ def load_documents(
         TypeError: the source is none of these.
         ImportError: an extra is missing.
     """
+    if not isinstance(pages, bool):
+        raise wrong_type("pages", "True or False", pages)
+
     # Texts: a document a file.
     path = as_path(source, "source") if isinstance(source, (str, Path)) else None
     if path is not None and path.is_dir():

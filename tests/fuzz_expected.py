@@ -2026,7 +2026,7 @@ def json_lines(data, doubts):
 
 def usual_source(a, doubts, fits):
     """Return the records of a source that is an object with the kit's names, and nothing else."""
-    others = {p: v for p, v in a.items() if p != "source" and (p, v) != ("pages", False)}
+    others = {p: v for p, v in a.items() if p != "source" and not (p == "pages" and v is False)}
     usual(others, doubts, "an argument", lambda given: all(v is None for v in given.values()))
     source = a["source"]
     made = isinstance(source, Lazy) and source.make.__name__ in ("a_file", "a_folder")
