@@ -106,7 +106,9 @@ def _file(folder: Path, names: Sequence[str]) -> Path:
 
     below = [*folder.glob(f"*/{names[0]}.jsonl"), *folder.glob(f"*/*/{names[0]}.jsonl")]
     where = name_some(sorted(str(path.parent) for path in below))
-    hint = f"Datasets below it: {where}. Give one of them." if below else "Is it the folder?"
+    hint = "Is it the folder? One of texts is read by load_documents."
+    if below:
+        hint = f"Datasets below it: {where}. Give one of them."
     raise FileNotFoundError(f"{folder / names[0]}.jsonl not found. {hint}")
 
 

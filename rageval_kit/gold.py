@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from rageval_kit.cells import as_list, as_number, as_text, flat
 from rageval_kit.columns import named
 from rageval_kit.documents import Docs, Record, as_docs, field_text
-from rageval_kit.forms import Row, Table
+from rageval_kit.forms import Row, Table, nfc
 from rageval_kit.messages import count, name_some, printable, shown, warn_user
 from rageval_kit.places import PassageFinder, Place, written_alike
 
@@ -108,6 +108,8 @@ class Gold:
             )
         if all(part in self._ids for part in several):
             return several
+        if nfc(key) in self._ids:  # a file's name as macOS writes it
+            return [nfc(key)]
 
         # A page of a file; a file of which only the chunks are there.
         file = key.partition("#page=")[0]

@@ -242,6 +242,10 @@ QUESTIONS = {
         "q.csv", listed("d1, d2"), {"docs": [doc("d1, d2", "", "a")]},
         [qa("q0", "Why?", ["d1, d2"])],
     ),
+    "a file's name in another Unicode form": (
+        "q.csv", listed(unicodedata.normalize("NFD", "환불.md")), {"docs": [doc("환불.md", "", "a")]},
+        [qa("q0", "Why?", ["환불.md"])],
+    ),
     "one without a relevant document": (
         "q.csv", "question,doc_id\nWhy?,d1\nWho?,\n", {}, [qa("q0", "Why?", ["d1"]), qa("q1", "Who?", [])]
     ),
@@ -763,6 +767,11 @@ def test_judgements_may_stand_beside_the_queries(write, tmp_path, name, content)
     docs, all_qa = load_dataset(tmp_path)
     assert docs == [REFUND, FEE]
     assert all_qa == [qa("1", "Why?", {"001": 2})]
+
+
+def test_a_folder_of_texts_is_no_dataset():
+    with pytest.raises(FileNotFoundError, match=r"corpus\.jsonl not found.*load_documents"):
+        load_dataset(HANDBOOK)
 
 
 def test_a_folder_of_tables_is_read_by_its_columns(write, tmp_path):
