@@ -129,7 +129,7 @@ def show_progress(
 
 
 def progress_bar(total: int | None, what: str, unit: str) -> Any:
-    """Return tqdm's bar, which appears only for work that lasts; it counts where no end is known."""
+    """Return tqdm's bar, which appears only for work that lasts; without a total it counts."""
     from tqdm.auto import tqdm
 
     disabled = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm heeds it in no notebook
