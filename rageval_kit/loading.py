@@ -343,6 +343,11 @@ def _grouped(table: Table, columns: Mapping[str, str], gold: Gold) -> list[dict[
     if not gold.graded:
         for query in queries.values():
             query["relevant_doc_ids"] = list(query["relevant_doc_ids"])
+
+    # Where one query names passages, all do.
+    if any("relevant_passages" in query for query in queries.values()):
+        for query in queries.values():
+            query.setdefault("relevant_passages", [])
     return list(queries.values())
 
 

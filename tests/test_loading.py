@@ -17,9 +17,12 @@ from rageval_kit import (
     evaluate,
     load_dataset,
     load_documents,
+    load_embeddings,
     load_pairs,
     load_questions,
+    match_passages,
     search_all,
+    split_documents,
     validate_dataset,
 )
 
@@ -625,6 +628,13 @@ def test_passages_in_the_kits_own_form_stay(write):
     assert load_questions([record])[0]["relevant_doc_ids"] == ["d2", "d1"]
 
 
+def test_a_question_without_a_passage_says_so_beside_others_that_have_one():
+    rows = [{"question": "Why?", "evidence": "a single one more"}, {"question": "Who?"}]
+    why, who = load_questions(rows, CORPUS)
+    assert why["relevant_passages"] == [{"doc_id": "d1", "start": 37, "end": 54}]
+    assert (who["relevant_doc_ids"], who["relevant_passages"]) == ([], [])
+
+
 def test_passages_that_name_no_document_are_refused():
     with pytest.raises(ValueError, match="row 1: relevant_passages must be dicts with doc_id"):
         load_questions([{"question": "When?", "relevant_passages": [{"text": "x"}]}])
@@ -936,3 +946,13 @@ def test_the_passages_of_the_handbook_stand_in_the_documents_that_it_names():
     by_text = load_questions(HANDBOOK / "questions.csv", docs, relevant="근거")
     for one, other in zip(by_file, by_text, strict=True):
         assert other["relevant_doc_ids"] == one["relevant_doc_ids"][:1]
+    assert len(validate_dataset(docs, by_text)) == 0
+
+
+def test_the_passages_of_the_handbook_are_matched_in_its_chunks():
+    docs = load_documents(HANDBOOK)
+    all_qa = load_questions(HANDBOOK / "questions.csv", docs, relevant="근거")
+    chunks = split_documents(docs, 120)
+    results = search_all(build_vectorstore(chunks, load_embeddings("chars")), all_qa, k=5)
+    found = match_passages(results, chunks, all_qa)
+    assert evaluate(found.all_qa, found.results, ks=5).loc["Recall", 5] > 0.5
