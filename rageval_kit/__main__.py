@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import rageval_kit as kit  # a name of it is loaded when it is first used
+from rageval_kit.messages import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +31,10 @@ _INSTALL = f"{_BIN}pip install -r requirements.txt, and run {_BIN}python"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0, or 1 if something is wrong."""
-    # A letter that an old Windows console cannot show is printed as '?'.
+    # A letter that the output cannot show, as ascii and cp949, is printed as an escape.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="backslashreplace")
 
     options = _parser().parse_args(arguments)
     try:
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, TypeError, KeyError, ImportError, OSError) as error:
-        _print(f"rageval_kit: {_words(error)}", sys.stderr)
+        _print(f"rageval_kit: {printable(_words(error))}", sys.stderr)
         return 1
     return status
 
@@ -162,6 +163,7 @@ def _print_tables(queries: "pd.DataFrame", summary: "pd.DataFrame") -> None:
     import pandas as pd
 
     counts = f"{summary.attrs['evaluated']} queries, {summary.attrs['excluded']} excluded"
+    queries = queries.rename(index=lambda query_id: printable(str(query_id)))
     with pd.option_context("display.width", _COLUMNS, "display.max_columns", None):
         print(f"\nEvery query:\n{queries.round(3)}")
         print(f"\nMean over {counts}:\n{summary.round(4)}")
@@ -178,9 +180,9 @@ def _write(
     from rageval_kit.files import write_whole
 
     texts = {
-        "results.csv": results.to_frame().to_csv(index=False),
-        "per_query.csv": queries.to_csv(),
-        "summary.csv": summary.to_csv(),
+        "results.csv": _as_csv(results.to_frame().set_index("query_id")),
+        "per_query.csv": _as_csv(queries),
+        "summary.csv": _as_csv(summary),
     }
     figure = io.BytesIO()
     kit.plot_lines(summary)
@@ -192,6 +194,23 @@ def _write(
     files |= {"metrics.png": figure.getvalue()}
     write_whole({folder / name: data for name, data in files.items()})
     _print(f"\nWritten to {folder}: results.csv, per_query.csv, summary.csv, metrics.png")
+
+
+def _as_csv(table: "pd.DataFrame") -> str:
+    """Return a table as CSV for Excel, to which a text that begins with = or + is a formula."""
+    return str(table.map(_no_formula).rename(index=_no_formula).to_csv())
+
+
+def _no_formula(cell: Any) -> Any:
+    """Return the cell with an apostrophe before a formula, and before apostrophes before one.
+
+    So it can be undone: ``table.replace(r"^'(?='*[-=+@\\t\\r\\n])", "", regex=True)``.
+
+    >>> _no_formula("=1+2"), _no_formula("'=1+2"), _no_formula("1+2"), _no_formula(-0.5)
+    ("'=1+2", "''=1+2", '1+2', -0.5)
+    """
+    is_formula = isinstance(cell, str) and re.match(r"'*[-=+@\t\r\n]", cell)
+    return f"'{cell}" if is_formula else cell
 
 
 # ---------------------------------------------------------------- check

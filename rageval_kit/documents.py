@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Record: TypeAlias = Mapping[str, Any]
 Docs: TypeAlias = Sequence[Any] | pd.DataFrame  # of dicts, or of LangChain documents
 
+# A notebook would typeset "costs $5 and $10", in whatever cell of a table, as a formula.
+pd.set_option("display.html.use_mathjax", False)
+
 # Where a chunk stands: what a document keeps, in a store and in its hits, beside its text.
 PLACE_FIELDS = ("source_id", "start", "end", "page")
 

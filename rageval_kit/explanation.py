@@ -8,7 +8,7 @@ import pandas as pd
 
 from rageval_kit.formulas import Cell, Formula
 from rageval_kit.judgements import AllQA, is_relevant, read_judgements
-from rageval_kit.messages import name_some, shown
+from rageval_kit.messages import name_some, printable, shown
 from rageval_kit.metrics import TREATMENT, Column, as_columns, fractions_of, matrix_for, values_of
 from rageval_kit.rankings import ResultsLike
 from rageval_kit.relevance import Policies, Relevance
@@ -32,8 +32,9 @@ class Explanation:
     value: float
 
     def __str__(self) -> str:
-        table = self.ranking.to_string(float_format=lambda value: f"{value:.4g}")
-        return "\n".join([f"{self.column} of {self.query_id}", "", table, "", *self.lines])
+        table = self.ranking.to_string(float_format=lambda value: f"{value:.4g}").split("\n")
+        lines = [f"{self.column} of {self.query_id}", "", *table, "", *self.lines]
+        return "\n".join(map(printable, lines))
 
     __repr__ = __str__
 

@@ -1,5 +1,6 @@
 """Findings and the report that gathers them: what is wrong, where, and what to do."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -75,6 +76,12 @@ class Report:
         """Raise ValueError with the whole report if there is an error."""
         if self.errors:
             raise ValueError(str(self))
+
+
+def print_report(report: Report | str) -> None:
+    r"""Print it; a letter that the output cannot show, as ascii and cp949, becomes ``\xe9``."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(str(report).encode(encoding, "backslashreplace").decode(encoding))
 
 
 # ---------------------------------------------------------------- of rankings

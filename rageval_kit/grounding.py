@@ -7,7 +7,14 @@ import pandas as pd
 
 from rageval_kit.answers import Answers, answer_rows
 from rageval_kit.documents import text_of
-from rageval_kit.language import Tokenizer, content_words, language_of, looks_like_refusal, occurs
+from rageval_kit.language import (
+    Tokenizer,
+    content_words,
+    language_of,
+    looks_like_refusal,
+    occurs,
+    without_thoughts,
+)
 from rageval_kit.messages import is_list, name_some, shown, warn_user, wrong_type
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings
 
@@ -40,7 +47,7 @@ def faithfulness(
     false sentence made of the sources' words passes. A judge model sees more, see `judge_answers`.
 
     Args:
-        answer: the generated text.
+        answer: the generated text; what a reasoning model thought before it is left out.
         sources: the documents that the answer was to be made from.
         tokenizer: turns a text into content words; `kiwi_words` analyses Korean more finely.
 
@@ -53,7 +60,7 @@ def faithfulness(
         raise wrong_type("answer", "a text", answer)
     if not callable(tokenizer):
         raise wrong_type("tokenizer", "a function such as content_words", tokenizer)
-    text = _joined(sources)
+    text, answer = _joined(sources), without_thoughts(answer)
     if not answer.strip():
         return Faithfulness(float("nan"), "empty answer", [], [])
 

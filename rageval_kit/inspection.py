@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Docs, as_records, want_fields
-from rageval_kit.findings import Finding, Report, order_findings, same_ranking
+from rageval_kit.findings import Finding, Report, order_findings, print_report, same_ranking
 from rageval_kit.formulas import METRICS
 from rageval_kit.invariants import metric_called, score_findings
 from rageval_kit.judgements import (
@@ -61,7 +61,7 @@ def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None)
     ]
     checked = f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
     report = Report(findings, checked)
-    print(report)
+    print_report(report)
     return report
 
 
@@ -191,7 +191,7 @@ def check_scores(summary: pd.DataFrame) -> Report:
         findings.append(Finding("warning", "unknown metric", str(name), what, cure))
     checked = f"{count(len(known), 'metric')} at {count(len(cutoffs), 'cutoff')}"
     report = Report(findings, checked)
-    print(report)
+    print_report(report)
     return report
 
 

@@ -422,6 +422,26 @@ def split_sentences(text: str) -> list[str]:
     return list(filter(None, _SENTENCE_END.split(_checked(text).strip())))
 
 
+_THOUGHTS = re.compile(
+    r"""(\s*<think>(.*</think>|.*))+   # to the last mark, which thoughts may quote; or cut off
+      | ((?!<think>).)*\n</think>      # begun in the model's prompt, which some servers leave out
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def without_thoughts(text: str) -> str:
+    """Return what a reasoning model says behind its thoughts; "" where it came to no answer.
+
+    >>> without_thoughts("<think>Is it 3? Yes.</think> It costs 3 won.")
+    'It costs 3 won.'
+    >>> without_thoughts("Models think between <think> and </think>.")
+    'Models think between <think> and </think>.'
+    """
+    thoughts = _THOUGHTS.match(_checked(text))
+    return text[thoughts.end() :].strip() if thoughts else text
+
+
 def looks_like_refusal(text: str) -> bool:
     """Say whether an answer says, in Korean or English, that the documents do not say.
 
@@ -434,5 +454,6 @@ def looks_like_refusal(text: str) -> bool:
     (True, False)
     """
     # A refusal is no longer than this, and its predicate ends it.
-    ends = [normalised(equal_text_key(sentence)[-500:]) for sentence in split_sentences(text)]
+    sentences = split_sentences(without_thoughts(text))
+    ends = [normalised(equal_text_key(sentence)[-500:]) for sentence in sentences]
     return any(known.refusal.search(end) for known in LANGUAGES.values() for end in ends)

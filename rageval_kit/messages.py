@@ -55,7 +55,7 @@ def name_some(values: Sequence[Any]) -> str:
     >>> name_some(["q01", "q02", "q03", "q04", "q05", "q06", "q07"])
     'q01, q02, q03, q04, q05 and 2 more'
     """
-    named = ", ".join(_cut(value, str, most=200) for value in values[:5])
+    named = ", ".join(printable(_cut(value, str, most=200)) for value in values[:5])
     return named if len(values) <= 5 else f"{named} and {len(values) - 5:,} more"
 
 

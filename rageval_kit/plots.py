@@ -69,12 +69,13 @@ def plot_lines(
 
     # Lines that coincide are moved by their own width, so that all can be seen.
     lines = []
-    looks = zip(table, _lanes(table.to_numpy()), cycle(_COLOURS), cycle(_MARKERS), strict=False)
-    for name, lane, colour, marker in looks:
-        values = table[name].dropna()
+    names, lanes = _drawable_names(table, "line"), _lanes(table.to_numpy())
+    looks = zip(table, names, lanes, cycle(_COLOURS), cycle(_MARKERS), strict=False)
+    for column, name, lane, colour, marker in looks:
+        values = table[column].dropna()
         beside = ScaledTranslation(0, lane * _WIDTH / 72, ax.figure.dpi_scale_trans)
         (line,) = ax.plot(values.index, values, color=colour, marker=marker, linewidth=_WIDTH)
-        line.set(markersize=10, transform=ax.transData + beside, label=str(name))
+        line.set(markersize=10, transform=ax.transData + beside, label=name)
         lines.append(line)
 
     ax.set(xlabel=_drawable(table.index.name or "", "x"), ylabel=_drawable(ylabel, "y"))
@@ -149,12 +150,11 @@ def _label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
     steps = _GAP * np.arange(len(lines))
     places = isotonic_regression(heights[order] + steps, increasing=False).x - steps
 
-    names = _drawable_names([line.get_label() for line in lines], "line")
     for at, place in zip(order, places, strict=True):
         shift, colour = (30, place - heights[at]), lines[at].get_color()
         leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
         style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
-        _write(ax, names[at], ends[at], shift, colour, **style)
+        _write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
 
 
 def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -280,7 +280,7 @@ def plot_comparison(
     # Left the means; right what the verdict is about: difference, 0 and the corrected p.
     verdicts = []
     for row, (_, run) in enumerate(runs.iterrows()):
-        verdict = str(run["verdict"]).partition(";")[0].partition(":")[0]
+        verdict = _drawable(run["verdict"], "").partition(";")[0].partition(":")[0]
         colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
         _interval(means, row, run[of_means], BLACK, "{:.3f}")
         if not np.isnan(run["difference"]):
@@ -295,7 +295,7 @@ def plot_comparison(
     change.yaxis.tick_right()
     change.tick_params(axis="y", length=0)
     change.spines.left.set_visible(False)
-    for panel, what in ((means, metric), (change, "difference")):
+    for panel, what in ((means, _drawable(metric, "mean")), (change, "difference")):
         panel.set(xlabel=f"{what}, 95 % interval", ylim=(len(runs) - 0.5, -0.7))
         panel.margins(x=0.1)
         panel.locator_params(axis="x", nbins=5)

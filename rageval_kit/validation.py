@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from rageval_kit.documents import Docs, Loaded, Record, as_records
-from rageval_kit.findings import Finding, Report
+from rageval_kit.findings import Finding, Report, print_report
 from rageval_kit.judgements import AllQA, JudgementError, as_queries, is_relevant, relevant_grades
 from rageval_kit.language import equal_text_key
-from rageval_kit.messages import count, name_some, plural, shown, wrong_type
+from rageval_kit.messages import count, name_some, plural, printable, shown, wrong_type
 from rageval_kit.passages import passage_problems
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
@@ -45,8 +45,8 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
     report = find_problems(docs, all_qa)
     for records in (docs, all_qa):
         if isinstance(records, Loaded):
-            print(records.note)
-    print(report)
+            print_report(printable(records.note))
+    print_report(report)
     return report
 
 
