@@ -1460,17 +1460,15 @@ def expect_judge_answers(a, doubts):
         if not isinstance(queries[query_id].get("question"), str):
             doubts.append("a question is no text")
     usual(a["model"], doubts, "model", lambda m: m.make.__name__ in ("chat_model", "llm"))
+    usual(a.get("cache"), doubts, "cache", lambda c: c is None or c.make.__name__ == "new_path")
     replies = [verdict_of(reply) for reply in a["model"].arguments[0]]
 
     def check(seen):
         want(plain_list(seen.value.index) == list(answers), f"rows {list(seen.value.index)!r}")
         found = list(seen.value["verdict"])
         want(set(found) <= {*VERDICTS, "unreadable"}, f"verdicts {found}")
-        if all(replies):
-            want(
-                found == [replies[n % len(replies)] for n in range(len(found))],
-                f"{found}, the judge said {replies}",
-            )
+        if all(replies):  # a verdict may be kept from a call before, at another place
+            want(set(found) <= set(replies), f"{found}, the judge said {replies}")
         return None if all(replies) else NotImplemented
 
     return check
