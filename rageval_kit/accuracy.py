@@ -122,6 +122,7 @@ def _agreement(answer: str, truth: str) -> tuple[float, float]:
 
 _NO_ANSWER = "There is no answer: the documents do not say."
 
+_FIELDS = ["verdict", "reason"]
 _SCHEMA = {
     "title": "judgement",
     "description": "The verdict on an answer, and why in one sentence",
@@ -130,7 +131,7 @@ _SCHEMA = {
         "verdict": {"type": "string", "enum": list(VERDICTS)},
         "reason": {"type": "string"},
     },
-    "required": ["verdict", "reason"],
+    "required": _FIELDS,
     "additionalProperties": False,
 }
 
@@ -174,27 +175,29 @@ def judge_answers(
         raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
     answered, ask, key_of = _answered(answers, all_qa), _asker(model), keys_of(model)
 
+    # A verdict is known by its judge and by all that the judge was asked.
     rows = {}
     with open_cache(cache) as stored:
         for query_id, answer, qa in show_progress(answered, "judging", "answer"):
-            truth = qa["ground_truth"] if has_truth(qa) else _NO_ANSWER
-            values = {"question": str(qa.get("question", ""))}
-            values |= {"ground_truth": truth, "answer": answer}
-            text = fill(prompt, {**values, "fence": fence_for(list(values.values()))})
-
-            # A verdict is known by its judge and by all that the judge was asked.
+            text = _asked(prompt, qa, answer)
             key = key_of([_SCHEMA, text])
             verdict = _verdict_in(_read_json(stored.answer(key) or ""))
             if verdict is None:
                 with naming(query_id):
                     verdict = _judge(ask, text, retries)
                 if verdict[0] in VERDICTS:
-                    stored.keep_answer(
-                        key, json.dumps({"verdict": verdict[0], "reason": verdict[1]})
-                    )
+                    stored.keep_answer(key, json.dumps(dict(zip(_FIELDS, verdict, strict=True))))
             rows[query_id] = verdict
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["verdict", "reason"])
+
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_FIELDS)
     return table.rename_axis("query_id")
+
+
+def _asked(prompt: str, qa: Record, answer: str) -> str:
+    """Return what the judge is asked about an answer."""
+    truth = qa["ground_truth"] if has_truth(qa) else _NO_ANSWER
+    values = {"question": str(qa.get("question", "")), "ground_truth": truth, "answer": answer}
+    return fill(prompt, {**values, "fence": fence_for(list(values.values()))})
 
 
 def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:

@@ -177,7 +177,9 @@ class Cache:
     def answer(self, key: str) -> str | None:
         """Return the answer that was kept under this key; None if there is none."""
         row = self._read("SELECT CAST(answer AS BLOB) FROM answers WHERE key = ?", (key,))
-        return row[0].decode("utf-8", "surrogatepass") if row else None
+        with suppress(UnicodeDecodeError):  # what cannot be read is asked for again
+            return row[0].decode("utf-8", "surrogatepass") if row and row[0] is not None else None
+        return None
 
     def keep_answer(self, key: str, answer: str) -> None:
         """Keep one finished answer at once."""

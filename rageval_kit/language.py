@@ -424,7 +424,7 @@ def split_sentences(text: str) -> list[str]:
 
 _THOUGHTS = re.compile(
     r"""(\s*<think>(.*</think>|.*))+   # to the last mark, which thoughts may quote; or cut off
-      | ((?!<think>).)*\n</think>      # begun in the model's prompt, which some servers leave out
+      | (?:(?!<think>).)*\n</think>    # begun in the model's prompt, which some servers leave out
     """,
     re.DOTALL | re.VERBOSE,
 )

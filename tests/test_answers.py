@@ -3,9 +3,11 @@
 import gc
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import weakref
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -474,6 +476,17 @@ def test_an_empty_answer_is_kept_too(cache):
     for _ in range(2):
         assert answers_of(generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)) == [""]
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("broken", ["X'FF'", "NULL"])
+def test_a_kept_answer_that_cannot_be_read_is_asked_for(cache, broken):
+    model = Counting()
+    first = generate_answers(model, ALL_QA[:1], RESULTS, cache=cache)
+    with closing(sqlite3.connect(cache)) as db, db:
+        db.execute(f"UPDATE answers SET answer = {broken}")
+    for _ in range(2):
+        assert generate_answers(model, ALL_QA[:1], RESULTS, cache=cache).equals(first)
+    assert len(CALLS) == 2
 
 
 def test_two_files_know_nothing_of_each_other(tmp_path):
