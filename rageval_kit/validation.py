@@ -82,6 +82,8 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
         *_ids(queries, "query", "query_id"),
         *_contents(documents, "document", "doc_id", ["title", "content"]),
         *_contents(queries, "query", "query_id", ["question"]),
+        *_commands(documents, "document", ["doc_id", "title", "content"]),
+        *_commands(queries, "query", ["query_id", "question", "ground_truth"]),
         *_untitled(documents),
         *_judgements(documents, queries),
         *_passages(documents, queries),
@@ -131,6 +133,25 @@ def _contents(
             else:
                 continue
             yield Finding("error", "field", _where(record, name, id_field, place), what, cure)
+
+
+def _commands(records: Sequence[Record], name: str, fields: Sequence[str]) -> Iterator[Finding]:
+    """Find texts with control characters: a table that is printed in a terminal shows them as is.
+
+    The first of the fields is the id.
+    """
+    holding = []
+    for record in records:
+        texts = [value for value in map(record.get, fields) if isinstance(value, str)]
+        if any(map(_COMMAND.search, texts)):
+            holding.append(record.get(fields[0]))
+    if holding:
+        what = f"control characters in {count(len(holding), name)}: a terminal obeys them"
+        cure = r"Take them out: re.sub(r'[\x07\x08\x1b\x9b]', '', text)"
+        yield Finding("warning", "control characters", name_some(holding), what, cure)
+
+
+_COMMAND = re.compile("[\x07\x08\x1b\x9b]")  # bell, backspace, and what begins an ANSI escape
 
 
 def _untitled(documents: Sequence[Record]) -> Iterator[Finding]:

@@ -98,6 +98,18 @@ def test_no_report_or_explanation_moves_the_terminal_or_feigns_a_line():
     assert "\n[OK] 9" not in said
 
 
+def test_what_a_terminal_would_obey_is_named_with_its_cure(capsys):
+    docs = [
+        {"doc_id": "d1", "title": "A", "content": "rain\n\tand \x0c snow"},
+        {"doc_id": "d2", "title": "\x1b[31mred", "content": "text"},
+    ]
+    all_qa = [{"query_id": "q1", "question": "why?", "relevant_doc_ids": ["d1"]}]
+    (warning,) = validate_dataset(docs, all_qa).warnings
+    assert warning.startswith("d2: control characters in 1 document")
+    assert r"re.sub(r'[\x07\x08\x1b\x9b]', '', text)" in warning
+    assert "\x1b" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp949", "utf-8"])
 def test_a_report_prints_to_any_output(encoding):
     screen = io.TextIOWrapper(io.BytesIO(), encoding=encoding)  # as strict as a terminal
