@@ -173,7 +173,9 @@ CAN_RUN_A_FILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", (ROOT / "rageval_kit").glob("*.py"), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "rageval_kit").glob("*.py")), ids=lambda path: path.name
+)
 def test_no_file_is_read_by_what_could_run_it(path):
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import | ast.ImportFrom):
