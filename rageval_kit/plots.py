@@ -389,7 +389,7 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
     if not isinstance(table, pd.DataFrame):
         raise _not_drawn(plot, f"the table of {maker}", table)
     names = [column for column in table.columns if isinstance(column, str)]
-    missing = [column for column in columns if names.count(column) != 1]
+    missing = len(names) < table.shape[1] or any(names.count(column) != 1 for column in columns)
     empty = not missing and table[list(columns)].isna().all().any()
     if missing or empty or (table.index.nlevels == 2) != (plot == "plot_comparison"):
         found = name_some([name for name in (*table.index.names, *table) if name is not None])
