@@ -492,7 +492,13 @@ def test_differences_are_bars_from_the_largest_gain_to_the_largest_loss(table):
 
 
 @pytest.mark.parametrize(
-    ("table", "kind"), [(VERDICTS, ValueError), (TABLE, ValueError), (TWO, TypeError)]
+    ("table", "kind"),
+    [
+        (VERDICTS, ValueError),
+        (TABLE, ValueError),
+        (TWO, TypeError),
+        (CHANGES.assign(more=0).rename(columns={"more": frozenset()}), ValueError),
+    ],
 )
 def test_what_is_no_table_of_differences_is_refused_in_words(table, kind):
     with pytest.raises(kind, match=r"plot_differences draws the table of differences\("):
