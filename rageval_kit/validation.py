@@ -136,10 +136,10 @@ def _contents(
             value = record[field]
             if not isinstance(value, str) or not (value.strip() or field == "title"):
                 what = f"{field} must be a text that is not empty, found {shown(value)}"
-                cure = f"Give it a {field}, or take the {name} out"
-                if judges := judged_by.get(shown(record.get(id_field))):
-                    what += f"; it is judged for {name_some(judges)}"
-                    cure += " and its judgements too"
+                judges = judged_by.get(shown(record.get(id_field)), [])
+                what += f"; it is judged for {name_some(judges)}" if judges else ""
+                out = f"{name} and its judgements" if judges else name
+                cure = f"Give it a {field}, or take the {out} out"
             elif half := _HALF.search(value):
                 what = f"{field} holds half a character, {half[0]!r}"
                 cure = "Read the file again as UTF-8, or take the half out: no model can read it"
@@ -170,12 +170,13 @@ _COMMAND = re.compile("[\x07\x08\x1b\x9b]")  # bell, backspace, and what begins 
 def _judged_by(queries: Sequence[Record]) -> dict[str, list[str]]:
     """Return the queries that judge each document, which is known by its id as it is shown."""
     judged_by: dict[str, list[str]] = defaultdict(list)
-    for qa in queries:
+    for position, qa in enumerate(queries, start=1):
         try:
-            for doc_id in relevant_grades(qa):
-                judged_by[shown(doc_id)].append(_named(qa.get("query_id")))
+            name, grades = _read(qa, position)
         except (JudgementError, KeyError):  # a finding of its own
             continue
+        for doc_id in grades:
+            judged_by[shown(doc_id)].append(name)
     return judged_by
 
 
@@ -269,10 +270,8 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
     for position, qa in enumerate(queries, start=1):
         if "relevant_doc_ids" not in qa:
             continue
-        query_id = qa.get("query_id")
-        name = query_id if isinstance(query_id, str) else f"query {position}"
         try:
-            grades = relevant_grades({**qa, "query_id": name})
+            name, grades = _read(qa, position)
         except JudgementError as error:
             yield Finding("error", "judgement", error.where, error.what, error.cure)
             continue
@@ -281,6 +280,13 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
         for doc_id in grades:
             if not (isinstance(doc_id, str) and doc_id in corpus.texts):
                 yield corpus.problem_of(doc_id, f"{name} -> {_named(doc_id)}")
+
+
+def _read(qa: Record, position: int) -> tuple[str, dict[Any, float]]:
+    """Return what the query is called, and its grades."""
+    query_id = qa.get("query_id")
+    name = query_id if isinstance(query_id, str) else f"query {position}"
+    return name, relevant_grades({**qa, "query_id": name})
 
 
 def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterator[Finding]:
@@ -370,7 +376,7 @@ def _copied_questions(documents: Sequence[Record], queries: Sequence[Record]) ->
         of_each = Counter(part for part, _ in copied.values())
         counts = ", ".join(f"{n:,} the {part}" for part, n in of_each.items())
         query_id, (part, doc_id) = next(iter(copied.items()))
-        what = f"{len(copied):,} of {count(len(queries), 'question')} are literally the text of a "
+        what = f"{len(copied):,} of {len(queries):,} questions are literally the text of a "
         what += f"document ({counts}): {query_id} is the {part} of {doc_id}"
         cure = "Ask as a user would: a copied text is found too easily. Or search without titles"
         yield Finding("warning", "question is a document", name_some(list(copied)), what, cure)
@@ -392,8 +398,8 @@ def _unicode_forms(documents: Sequence[Record], queries: Sequence[Record]) -> It
     written = Counter(_form(doc.get("content")) for doc in documents)
     for form, other in (("NFC", "NFD"), ("NFD", "NFC")):
         if asked[form] and written[other]:
-            what = f"{asked[form]:,} of {count(len(queries), 'question')} are in Unicode form "
-            what += f"{form}, {written[other]:,} of {count(len(documents), 'document')} in {other}"
+            what = f"{asked[form]:,} of {len(queries):,} questions are in Unicode form {form}, "
+            what += f"{written[other]:,} of {len(documents):,} documents in {other}"
             cure = 'Bring all texts to one form: unicodedata.normalize("NFC", text)'
             yield Finding("warning", "Unicode form", "texts", what, cure)
 
