@@ -398,4 +398,4 @@ def test_errors_that_are_allowed_are_shown_and_the_judgement_counts(with_an_empt
     printed = unwrapped(capsys.readouterr().out)
     assert "it is judged for q99" in printed
     assert re.search(r"q99( 0\.0+){5}", printed)
-    assert "Mean over 12 queries, 1 excluded" in printed
+    assert "Mean over 13 queries, 0 excluded" in printed
