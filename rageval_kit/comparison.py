@@ -194,19 +194,28 @@ def _matrices(
             )
 
     # Of equal depth, they may still have found unlike many: a limit for scores, a lexical search.
-    came = {name: matrix.n_returned.mean() for name, matrix in matrices.items()}
+    # Queries without any hit were named before.
+    came = {name: _mean_of_some(_came(matrix), depth) for name, matrix in matrices.items()}
     if min(came.values()) < _FAR_FEWER * max(came.values()):
         each = ", ".join(f"{name} {mean:.1f}" for name, mean in came.items())
         warn_user(f"hits that came a query, of {depth} asked for: {each}. Empty ranks score 0.")
     return matrices
 
 
+def _came(matrix: Relevance) -> np.ndarray:
+    """Return how many hits came back for each query; repeats that are counted once came too."""
+    is_unique = matrix.policies["duplicates"] == "unique"
+    return matrix.n_returned + matrix.n_repeats * is_unique
+
+
+def _mean_of_some(came: np.ndarray, depth: int) -> float:
+    """Return how many of the first so many hits came, over the queries that have any."""
+    return float(np.minimum(came, depth).sum() / max(np.count_nonzero(came), 1))
+
+
 def _depth(results: ResultsLike, matrix: Relevance) -> int:
     """Return how many hits a query were asked for, or where that is not known, came back."""
-    came = matrix.n_returned
-    if matrix.policies["duplicates"] == "unique":  # repeats came back too
-        came = came + matrix.n_repeats
-    asked = knowledge(results).get("k", 0) or int(came.max(initial=0))
+    asked = knowledge(results).get("k", 0) or int(_came(matrix).max(initial=0))
     return min(asked, int(matrix.ranks[-1]))
 
 

@@ -112,7 +112,7 @@ def order_findings(
     if lower_is_better is None and rising and falling:
         here, there = ("rise", "fall") if len(rising) <= len(falling) else ("fall", "rise")
         fewer = min(rising, falling, key=len)
-        what = f"the scores {here} here and {there} in other queries: which are the better ones"
+        what = f"the scores {here} here and {there} in other queries"
         cure = "Order all rankings alike: best first"
         yield Finding("error", "order", name_some(fewer), what, cure)
     if lower_is_better and falling:

@@ -900,6 +900,8 @@ def expect_fold_judgements(a, doubts):
                 highest[source] = max(grade, highest.get(source, grade))
             want(qa["relevant_doc_ids"] == highest, f"{qa!r}, by definition {highest!r}")
 
+    return check
+
 
 # ---------------------------------------------------------------- chunks and passages
 
