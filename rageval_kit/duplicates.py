@@ -17,6 +17,7 @@ from rageval_kit.judgements import (
     AllQA,
     as_objects,
     as_queries,
+    read_judgements,
     refuse_strange_ids,
     relevant_grades,
 )
@@ -236,8 +237,11 @@ def fold_judgements(all_qa: AllQA, source_of: SourceOf) -> list[Record]:
         ValueError: the function needs more of a hit than its doc_id.
     """
     _want_source_of(source_of)
+    queries = as_queries(all_qa)
+    read_judgements(queries)  # refuses what metrics would refuse
+
     folded: list[Record] = []
-    for qa in as_queries(all_qa):
+    for qa in queries:
         grades = relevant_grades(qa)
         try:
             sources = _sources([{"doc_id": doc_id} for doc_id in grades], source_of)
@@ -316,6 +320,8 @@ def _want_source_of(source_of: Any) -> None:
     if not callable(source_of) and not isinstance(source_of, Mapping):
         wanted = "a dict {chunk_id: source_id} or a function from a hit to its source"
         raise wrong_type("source_of", wanted, source_of)
+    if isinstance(source_of, Mapping):
+        refuse_strange_ids(as_objects(list(source_of.values())), "doc_id", "source_of")
 
 
 def _sources(hits: Sequence[Hit], source_of: SourceOf) -> list[Any]:
