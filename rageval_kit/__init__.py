@@ -20,7 +20,7 @@ _NAMES = {
     "diagnosis": (
         "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
     ),
-    "duplicates": "duplicate_index find_duplicates fold search_folded unread_tails",
+    "duplicates": "duplicate_index find_duplicates fold fold_judgements search_folded unread_tails",
     "embeddings": "cached_embeddings load_embeddings",
     "explanation": "Explanation explain",
     "files": "load_qrels load_run save_qrels save_run",
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         threshold_for,
     )
     from rageval_kit.duplicates import (
-        duplicate_index, find_duplicates, fold, search_folded, unread_tails,
+        duplicate_index, find_duplicates, fold, fold_judgements, search_folded, unread_tails,
     )
     from rageval_kit.embeddings import cached_embeddings, load_embeddings
     from rageval_kit.explanation import Explanation, explain

@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     bundled = "dataset folder (default: the bundled Korean lecture; data/lecture/en is English)"
     named = "use-multilingual (default), chars, openai:MODEL, PROVIDER:MODEL"
     cutoffs = "cutoffs: 1 3 5 (default) or 1,3,5"
+    allowed = "go on where the dataset has errors, which are shown"
     tables = "write the tables as CSV and the figure as PNG to this folder"
     add("command", nargs="?", choices=["run", "check"], default="run", help=commands)
     add("--data", default=str(CLONE / "data" / "lecture" / "ko"), metavar="FOLDER", help=bundled)
@@ -82,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--ks", "--k", type=_cutoffs, nargs="+", default=[[1, 3, 5]], metavar="K", help=cutoffs)
     add("--cache", metavar="FILE", help="SQLite file to keep the search results in")
     add("--out", metavar="FOLDER", help=tables)
+    add("--allow-errors", action="store_true", help=allowed)
     return parser
 
 
@@ -104,14 +106,20 @@ def _run(options: argparse.Namespace) -> int:
         _make_folder(Path(options.out))
     _want_dataset(Path(options.data))
 
+    from rageval_kit.documents import text_of
     from rageval_kit.validation import find_problems
 
     docs, all_qa = kit.load_dataset(options.data, options.split)
     report = find_problems(docs, all_qa)
     _print(f"dataset: {options.data}\n{report}")
-    if report.errors:
-        _print("Correct the errors first: scores of a broken dataset mislead.", sys.stderr)
+    if report.errors and not options.allow_errors:
+        cure = "Correct the errors first: scores of a broken dataset mislead"
+        _print(f"{cure}. To go on all the same: --allow-errors.", sys.stderr)
         return 1
+
+    # A document without a text cannot be embedded, nor found; its judgements count all the same.
+    if report.errors:
+        docs = [doc for doc in docs if text_of(doc)]
 
     # The steps of the lecture.
     ks = [k for group in options.ks for k in group]

@@ -3,6 +3,7 @@
 The unit is the query: every interval and test resamples queries, the same ones for every run.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias, Unpack
@@ -12,7 +13,15 @@ import pandas as pd
 
 from rageval_kit.formulas import THE_FIVE, Formula
 from rageval_kit.judgements import AllQA, Judgements, read_judgements
-from rageval_kit.messages import as_cutoff, count, is_number, name_some, shown, wrong_type
+from rageval_kit.messages import (
+    as_cutoff,
+    count,
+    is_number,
+    name_some,
+    shown,
+    warn_user,
+    wrong_type,
+)
 from rageval_kit.metrics import (
     Column,
     Cutoffs,
@@ -27,11 +36,17 @@ from rageval_kit.relevance import Policies, Relevance
 
 Runs: TypeAlias = Mapping[str, ResultsLike]
 
+_COLUMNS = (
+    "metric", "run", "mean", "low", "high", "difference", "difference_low", "difference_high",
+    "p", "p_holm", "wins", "ties", "losses", "effect_size",
+)  # fmt: skip
 _LEVEL = 0.05  # two-sided: 95 % intervals, verdicts at p < 0.05 after Holm's correction
 _POWER = 0.8  # for the number of queries that could tell
 _CELLS = 4_000_000  # resampled queries held in memory at a time
 _ROUNDING = 1e-12  # of a mean of values between 0 and 1
 _MOST_RESAMPLES = 10_000_000
+_OUT_OF_REACH = 1_000  # times the queries at hand: nobody will judge so many
+_FAR_FEWER = 0.9  # of the hits that another run has
 _K = 10  # where the search was at least as deep
 
 
@@ -48,7 +63,8 @@ def compare(
     """Compare runs with a baseline: a row a metric and run, with intervals, a test and a verdict.
 
     Args:
-        runs: ``{"name": results, ...}``, all searched with the same queries and to the same depth.
+        runs: ``{"name": results, ...}``, all searched with the same queries and to the same depth;
+            a single one gets its means and intervals.
         all_qa: see `relevance_matrix`. Queries for which a metric is NaN are left out for every
             run.
         k: the cutoff of metrics that are named without one; None is 10, or the depth of the
@@ -71,7 +87,8 @@ def compare(
         * ``effect_size``: mean difference / its standard deviation over queries (Cohen's d for
           pairs);
         * ``verdict``: better, worse, or cannot tell, then with about how many queries could: 80 %
-          power for the difference seen, at the level that Holm's correction starts from.
+          power for the difference seen, at the level that Holm's correction starts from; more than
+          a thousand times as many as there are is "next to no difference".
 
     >>> all_qa = [{"query_id": f"q{i}", "relevant_doc_ids": ["A"]} for i in range(40)]
     >>> first = {f"q{i}": [{"doc_id": "A"}, {"doc_id": "B"}] for i in range(40)}
@@ -84,7 +101,7 @@ def compare(
     new    1.0         0.5    40    better
 
     Raises:
-        ValueError: fewer than two runs, runs of other queries or another depth, no such baseline.
+        ValueError: no run, runs of other queries or asked for another depth, no such baseline.
         TypeError: runs is not a dict from names to results.
     """
     names = _names(runs)
@@ -99,12 +116,13 @@ def compare(
     values = np.stack([values_of(columns, matrix) for matrix in matrices.values()], axis=1)
     labels = [column.label_of_mean for column in columns]
     rows = compare_values(values, names, names.index(baseline), labels, resamples, rng)
-    table = pd.DataFrame(rows).set_index(["metric", "run"])
+    table = pd.DataFrame(rows, columns=_COLUMNS).set_index(["metric", "run"])
 
     # Every comparison of the table counts as one more chance to be wrong.
     tested = table.index.get_level_values("run") != baseline
-    table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_numpy())
     n_compared = int(tested.sum())
+    if n_compared:
+        table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_numpy())
     if n_compared / (resamples + 1) >= _LEVEL:  # the least p there can be, after the correction
         told = f"resamples={resamples} cannot tell {count(n_compared, 'comparison')}"
         raise ValueError(f"{told}: use more than {round(n_compared / _LEVEL):,}.")
@@ -112,17 +130,19 @@ def compare(
     table = table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
     table["verdict"] = [_verdict(row, n_compared) for row in table.to_dict("records")]
     chosen = {"baseline": baseline, "resamples": resamples, "seed": seed, "comparisons": n_compared}
-    table.attrs = what_was_decided(matrices[baseline], runs[baseline]) | chosen
+    indexes = {name: knowledge(run).get("index") for name, run in runs.items()}
+    decided = what_was_decided(matrices[baseline], runs[baseline])
+    table.attrs = decided | chosen | {"indexes": indexes}
     return table
 
 
 def _names(runs: Runs) -> list[str]:
-    wanted = 'a dict of at least two runs, such as {"old": results, "new": other}'
+    wanted = 'a dict of named runs, such as {"old": results, "new": other}'
     kinds = {type(run) for run in runs.values()} if isinstance(runs, Mapping) else {list}
     if kinds and kinds <= {list, tuple}:  # the hits of one run, which has no name
         raise wrong_type("runs", wanted, runs)
-    if len(runs) < 2:
-        raise ValueError(f"runs must be {wanted}; found {count(len(runs), 'run')}.")
+    if len(runs) == 0:
+        raise ValueError(f"runs must be {wanted}; found none.")
     odd = [name for name in runs if not isinstance(name, str)]
     if odd:
         raise TypeError(f"runs: every name must be a text, found {shown(odd[0])}. Rename it.")
@@ -147,7 +167,13 @@ def _matrices(
     runs: Runs, judged: Judgements, columns: Sequence[Column], policies: Policies
 ) -> dict[str, Relevance]:
     """Return the relevance matrix of every run; refuse runs that cannot be compared."""
-    matrices = {name: matrix_for(columns, judged, run, policies) for name, run in runs.items()}
+    matrices = {}
+    for name, run in runs.items():
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            matrices[name] = matrix_for(columns, judged, run, policies)
+        for message in dict.fromkeys(str(warning.message) for warning in said):
+            warn_user(f"The run {name!r}: {message}")
 
     # All are held against the first run.
     first, reference = next(iter(matrices.items()))
@@ -166,15 +192,30 @@ def _matrices(
                 f"The run {first!r} has {depth} hits a query and {name!r} has {its_depth}: "
                 "the comparison would not be fair. Search both with the same k."
             )
+
+    # Of equal depth, they may still have found unlike many: a limit for scores, a lexical search.
+    # Queries without any hit were named before.
+    came = {name: _mean_of_some(_came(matrix), depth) for name, matrix in matrices.items()}
+    if min(came.values()) < _FAR_FEWER * max(came.values()):
+        each = ", ".join(f"{name} {mean:.1f}" for name, mean in came.items())
+        warn_user(f"hits that came a query, of {depth} asked for: {each}. Empty ranks score 0.")
     return matrices
+
+
+def _came(matrix: Relevance) -> np.ndarray:
+    """Return how many hits came back for each query; repeats that are counted once came too."""
+    is_unique = matrix.policies["duplicates"] == "unique"
+    return matrix.n_returned + matrix.n_repeats * is_unique
+
+
+def _mean_of_some(came: np.ndarray, depth: int) -> float:
+    """Return how many of the first so many hits came, over the queries that have any."""
+    return float(np.minimum(came, depth).sum() / max(np.count_nonzero(came), 1))
 
 
 def _depth(results: ResultsLike, matrix: Relevance) -> int:
     """Return how many hits a query were asked for, or where that is not known, came back."""
-    came = matrix.n_returned
-    if matrix.policies["duplicates"] == "unique":  # repeats came back too
-        came = came + matrix.n_repeats
-    asked = knowledge(results).get("k", 0) or int(came.max(initial=0))
+    asked = knowledge(results).get("k", 0) or int(_came(matrix).max(initial=0))
     return min(asked, int(matrix.ranks[-1]))
 
 
@@ -309,6 +350,8 @@ def _verdict(row: Mapping[Any, Any], n_compared: int) -> str:
     # What was not told with these queries needs more of them, whatever the approximation says.
     seen = row["wins"] + row["ties"] + row["losses"]
     needed = max(seen + 1, queries_needed(row["effect_size"], _LEVEL / n_compared))
+    if needed > _OUT_OF_REACH * seen:
+        return "cannot tell: next to no difference was seen"
     return f"cannot tell; about {needed:,} queries could"
 
 

@@ -398,8 +398,9 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
     best = np.array([_best_score(rankings, query_id) for query_id in judged.query_ids])
     lower = direction(rankings)
     if lower is None:
-        cure = "give results of search_all, or two hits a query and more"
-        raise ValueError(f"The scores do not tell whether lower is better: {cure}.")
+        found = "The scores do not tell whether lower is better"
+        cure = "order all rankings alike, or give results of search_all"
+        raise ValueError(f"{found}: they rise in one place and fall in another, or stay; {cure}.")
 
     # Each best score is a limit: which share of either kind lies on its near side?
     distances = best if lower else -best

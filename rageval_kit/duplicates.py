@@ -12,10 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import Docs, as_docs, field_text, read_document
-from rageval_kit.judgements import AllQA, as_objects, as_queries, refuse_strange_ids
+from rageval_kit.documents import Docs, Record, as_docs, field_text, read_document
+from rageval_kit.judgements import (
+    AllQA,
+    as_objects,
+    as_queries,
+    read_judgements,
+    refuse_strange_ids,
+    relevant_grades,
+)
 from rageval_kit.language import equal_text_key, split_sentences
-from rageval_kit.messages import as_cutoff, is_number, name_some, shown, wrong_type
+from rageval_kit.messages import (
+    as_cutoff,
+    is_number,
+    name_some,
+    shown,
+    warn_user,
+    wrong_type,
+)
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, direction, score_steps
 from rageval_kit.search import as_search, look_over
 from rageval_kit.vectors import unit
@@ -175,7 +189,7 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int, by: FoldBy = "first"
             as needed.
         source_of: ``{chunk_id: source_id}`` (a doc_id that is not in it is its own source), or a
             function from a hit to the source's doc_id.
-        k: how many documents must remain.
+        k: how many documents are wanted.
         by: where a source is ranked: where its ``"first"`` hit is, or by the ``"max"`` (the best),
             ``"mean"`` or ``"sum"`` of the scores of those of its hits that the search brought.
             Squared L2 distances d are summed as 1 - d / 2, the cosine of vectors of length 1.
@@ -184,9 +198,11 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int, by: FoldBy = "first"
     >>> fold(results, {"A#2": "A"}, k=2)["q1"]
     [{'doc_id': 'A'}, {'doc_id': 'B'}]
 
+    Where fewer than k documents remain for a query although its ranking was cut off, a warning says
+    so. all_qa must judge sources too: `fold_judgements`.
+
     Raises:
-        ValueError: fewer than k documents remain for a query, although its ranking was cut off; or
-            the scores are distances that have no sum, or their direction is not known.
+        ValueError: the scores are distances that have no sum, or their direction is not known.
         KeyError: a hit has no score to rank by.
         TypeError: results, source_of or what it gives for a hit is of another kind.
     """
@@ -196,10 +212,47 @@ def fold(results: ResultsLike, source_of: SourceOf, k: int, by: FoldBy = "first"
     k, results = as_cutoff(k), as_rankings(results)
     folded, short = _fold(results, source_of, k, by)
     if short:
-        depth = max(map(len, results.values()))
-        found = f"Fewer than {k} documents remain for {name_some(short)}: repeats took their places"
+        depth, least = max(map(len, results.values())), min(len(folded[q]) for q in short)
+        came = f"fewer than {k} documents remain for {name_some(short)} (at least {least})"
         cure = f"Search deeper than k={depth}, or use search_folded(...), which does"
-        raise ValueError(f"{found}. {cure}.")
+        warn_user(f"{came}: repeats took their places. {cure}.")
+    return folded
+
+
+def fold_judgements(all_qa: AllQA, source_of: SourceOf) -> list[Record]:
+    """Turn judgements of chunks or copies into judgements of their sources, as `fold` turns hits.
+
+    A source has the highest grade of its chunks and copies.
+
+    Args:
+        all_qa: see `relevance_matrix`.
+        source_of: see `fold`; a function gets a hit that holds nothing but the doc_id.
+
+    >>> all_qa = [{"query_id": "q1", "relevant_doc_ids": {"A#1": 1, "A#2": 2, "B": 0}}]
+    >>> fold_judgements(all_qa, {"A#1": "A", "A#2": "A"})
+    [{'query_id': 'q1', 'relevant_doc_ids': {'A': 2.0, 'B': 0.0}}]
+
+    Raises:
+        TypeError, KeyError: all_qa or source_of is of another kind.
+        ValueError: the function needs more of a hit than its doc_id.
+    """
+    _want_source_of(source_of)
+    queries = as_queries(all_qa)
+    read_judgements(queries)  # refuses what metrics would refuse
+
+    folded: list[Record] = []
+    for qa in queries:
+        grades = relevant_grades(qa)
+        try:
+            sources = _sources([{"doc_id": doc_id} for doc_id in grades], source_of)
+        except KeyError as error:
+            lacking = f"source_of asks a hit for {error}, and a judgement has only its doc_id"
+            raise ValueError(f"{lacking}. Give a dict {{chunk_id: source_id}}.") from error
+
+        highest: dict[Any, float] = {}
+        for source, grade in zip(sources, grades.values(), strict=True):
+            highest[source] = max(grade, highest.get(source, grade))
+        folded.append({**qa, "relevant_doc_ids": highest})
     return folded
 
 
@@ -230,6 +283,7 @@ def search_folded(
         deeper = search({query_id: questions[query_id] for query_id in short}, depth, cache)
         more, short = _fold(deeper, source_of, k)
         folded = folded.with_hits({**folded, **more}, k)
+        folded.folded |= more.folded
     look_over(folded, queries, vectorstore)
     return folded
 
@@ -238,28 +292,40 @@ def _fold(
     results: Results, source_of: SourceOf, k: int, by: FoldBy = "first"
 ) -> tuple[Results, list[Any]]:
     """Return the first k sources of each query, and which have fewer though cut off."""
-    if not callable(source_of) and not isinstance(source_of, Mapping):
-        wanted = "a dict {chunk_id: source_id} or a function from a hit to its source"
-        raise wrong_type("source_of", wanted, source_of)
+    _want_source_of(source_of)
     if by != "first":
         results = _ranked_by(by, results, source_of)
-    folded = {query_id: _fold_ranking(hits, source_of) for query_id, hits in results.items()}
+    folded: dict[Any, list[Hit]] = {}
+    became = {} if callable(source_of) else dict(source_of)
+    for query_id, hits in results.items():
+        first: dict[Any, Hit] = {}
+        for source, hit in zip(_sources(hits, source_of), hits, strict=True):
+            first.setdefault(source, {**hit, "doc_id": source})
+            became[hit["doc_id"]] = source
+        folded[query_id] = list(first.values())
 
     # A ranking was cut off if it is as long as was asked for, or as the longest where that is
     # not known.
     depth = results.k or max(map(len, results.values()), default=0)
     short = [q for q, hits in folded.items() if len(hits) < k and len(results[q]) >= depth]
-    return results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k), short
+    cut = results.with_hits({query_id: hits[:k] for query_id, hits in folded.items()}, k)
+
+    # Who is judged and gone can be told, unless chunks are numbered as documents are.
+    gone = {doc_id: source for doc_id, source in became.items() if doc_id != source}
+    cut.folded |= gone if gone.keys().isdisjoint(gone.values()) else {}
+    return cut, short
 
 
-def _fold_ranking(hits: Sequence[Hit], source_of: SourceOf) -> list[Hit]:
-    first: dict[Any, Hit] = {}
-    for source, hit in zip(_sources(hits, source_of), hits, strict=True):
-        first.setdefault(source, {**hit, "doc_id": source})
-    return list(first.values())
+def _want_source_of(source_of: Any) -> None:
+    if not callable(source_of) and not isinstance(source_of, Mapping):
+        wanted = "a dict {chunk_id: source_id} or a function from a hit to its source"
+        raise wrong_type("source_of", wanted, source_of)
+    if isinstance(source_of, Mapping):
+        refuse_strange_ids(as_objects(list(source_of.values())), "doc_id", "source_of")
 
 
 def _sources(hits: Sequence[Hit], source_of: SourceOf) -> list[Any]:
+    """Return the source of each hit."""
     if callable(source_of):
         sources = [source_of(hit) for hit in hits]
     else:

@@ -110,8 +110,9 @@ def order_findings(
         cure = "Order the hits by their score: falling for a similarity, rising for a distance"
         yield Finding("error", "order", name_some(mixed), what, cure)
     if lower_is_better is None and rising and falling:
+        here, there = ("rise", "fall") if len(rising) <= len(falling) else ("fall", "rise")
         fewer = min(rising, falling, key=len)
-        what = "the scores run the other way than those of the other queries"
+        what = f"the scores {here} here and {there} in other queries"
         cure = "Order all rankings alike: best first"
         yield Finding("error", "order", name_some(fewer), what, cure)
     if lower_is_better and falling:

@@ -1,13 +1,14 @@
 """Look results over, or a table of scores, before they are believed."""
 
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import Docs, as_records, want_fields
+from rageval_kit.documents import Docs, Record, as_records, want_fields
 from rageval_kit.findings import Finding, Report, order_findings, print_report, same_ranking
 from rageval_kit.formulas import METRICS
 from rageval_kit.invariants import metric_called, score_findings
@@ -18,10 +19,21 @@ from rageval_kit.judgements import (
     read_judgements,
     refuse_strange_ids,
 )
+from rageval_kit.language import equal_text_key
 from rageval_kit.messages import count, is_number, name_some, shown, wrong_type
 from rageval_kit.metrics import as_columns, summarise
-from rageval_kit.rankings import Results, ResultsLike, as_rankings
-from rageval_kit.relevance import Relevance, changed_questions, match
+from rageval_kit.rankings import Results, ResultsLike, as_rankings, direction
+from rageval_kit.relevance import (
+    FOLD_BOTH,
+    FOLDED_AWAY,
+    Relevance,
+    changed_questions,
+    folded_away,
+    match,
+)
+from rageval_kit.strangers import find_rule, stranger_findings
+
+_CHANCE = 0.05  # of the queries: so many meet a thing by accident
 
 
 def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None) -> Report:
@@ -49,14 +61,18 @@ def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None)
     depth = max([rankings.k, *map(len, rankings.values())], default=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what it warns of is a finding below
-        matrix = match(judged, rankings, max(depth, 1), [], {"duplicates": "position"})
+        plain = dict(rankings)  # hits alone: what is known of the search is looked at below
+        matrix = match(judged, plain, max(depth, 1), [], {"duplicates": "position"})
 
     findings = [
         *order_findings(matrix.found, matrix.query_ids, rankings.lower_is_better),
         *same_ranking(matrix.found, matrix.query_ids),
         *_repeats(matrix),
         *_queries(judged, rankings),
-        *(_corpus(judged, rankings, depth, docs) if docs is not None else ()),
+        *_own_documents(matrix),
+        *_ties(matrix),
+        *(_corpus(matrix, rankings, depth, docs) if docs is not None else ()),
+        *(stranger_findings(matrix) if docs is None else ()),
         *_scores(matrix),
     ]
     checked = f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
@@ -89,44 +105,119 @@ def _queries(judged: Judgements, rankings: Results) -> Iterator[Finding]:
     if changed:
         what = "all_qa asks another question than the one that was searched"
         yield Finding("error", "question", name_some(changed), what, "Search again")
+    lost = folded_away(judged, rankings.folded)
+    if lost:
+        yield Finding("error", "folded away", name_some(lost), FOLDED_AWAY, FOLD_BOTH)
 
 
-def _corpus(judged: Judgements, rankings: Results, depth: int, docs: Docs) -> Iterator[Finding]:
-    corpus = _ids_of(docs)
+def _own_documents(matrix: Relevance) -> Iterator[Finding]:
+    """Find queries that come back as their own best document, as those of ArguAna do."""
+    first = matrix.found.ranks == 0
+    rows, docs = matrix.found.rows[first], matrix.found.docs[first]
+    own = (docs == matrix.query_ids.to_numpy()[rows]) & ~matrix.hits[rows, 0]
+    if own.sum() > _CHANCE * len(rows):  # numbers may meet by chance
+        what = f"the query itself stands at rank 1 of {int(own.sum()):,} of {len(rows):,} rankings"
+        cure = "Leave out the hit whose doc_id is the query_id: the text is in the corpus too"
+        yield Finding("warning", "own document", name_some(docs[own].tolist()), what, cure)
+
+
+def _ties(matrix: Relevance) -> Iterator[Finding]:
+    """Find scores so coarse that the order of equal ones decides: they may be float16's."""
+    found = matrix.found
+    is_hit = matrix.hits[found.rows, found.ranks]
+    _, first = np.unique(found.rows[is_hit], return_index=True)
+    at = np.flatnonzero(is_hit)[first]  # of each query, its first relevant hit
+
+    # Whether another document, which is not relevant, has the same score in the same ranking.
+    others = set(zip(found.rows[~is_hit], found.scores[~is_hit], strict=True))
+    tied = [(found.rows[i], found.scores[i]) in others for i in at]
+    if sum(tied) > _CHANCE * len(at):
+        names = matrix.query_ids[found.rows[at[tied]]].tolist()
+        share = f"{sum(tied):,} of {len(at):,} first relevant hits have the score of another hit"
+        what = f"{share}, so that the order of ties decides ({_different(found.scores)})"
+        cure = "Keep scores in float32 at least, unrounded; copies in the corpus tie too"
+        yield Finding("warning", "ties", name_some(names), what, cure)
+
+
+def _different(scores: np.ndarray) -> str:
+    return f"{len(np.unique(scores)):,} different scores among {len(scores):,}"
+
+
+def _corpus(matrix: Relevance, rankings: Results, depth: int, docs: Docs) -> Iterator[Finding]:
+    records = as_records(docs, "docs")
+    corpus = _ids_of(records)
+    judged, found = matrix.judgements, matrix.found
 
     # Labels: a relevant document that is not there can never be found.
     relevant = is_relevant(judged.grades)
     lost = sorted({str(doc_id) for doc_id in judged.docs[relevant] if doc_id not in corpus})
     if lost:
-        what = f"relevant_doc_ids that are in no document: {name_some(lost)}"
+        what = f"{count(len(lost), 'relevant_doc_id')} in no document: {name_some(lost)}"
         cure = "Correct them: validate_dataset(docs, all_qa) lists each with its query"
         yield Finding("error", "label not in corpus", "all_qa", what, cure)
 
-    # Hits: a document that is not there was searched elsewhere.
-    short = []
-    for query_id, ranking in rankings.items():
-        strange = [hit["doc_id"] for hit in ranking if hit["doc_id"] not in corpus]
-        if strange:
-            what = f"hits that are in no document: {name_some(strange)}"
-            cure = "Give check_results the docs that were searched"
-            yield Finding("error", "not in corpus", str(query_id), what, cure)
-        if len(ranking) < min(depth, len(corpus)):
-            short.append(query_id)
+    # Hits: a document that is not there was searched elsewhere, or has an id of another kind.
+    strange = np.array([doc_id not in corpus for doc_id in found.docs], dtype=bool)
+    if strange.any():
+        rows, ids = found.rows[strange], found.docs[strange].tolist()
+        rule = find_rule(ids, rows, corpus)
+        what = f"hits that are in no document: {name_some(list(dict.fromkeys(ids)))}"
+        what += f"; {rule.what}" if rule else ""
+        cure = rule.cure if rule else "Give check_results the docs that were searched"
+        where = name_some(matrix.query_ids[np.unique(rows)].tolist())
+        yield Finding("error", "not in corpus", where, what, cure)
+    else:
+        yield from stranger_findings(matrix)
+        yield from _copies_first(matrix, records)
 
-    # Depth: every query is searched as deep as the others, and no deeper than the corpus.
+    yield from _depth(rankings, depth, len(corpus))
+
+
+def _depth(rankings: Results, depth: int, size: int) -> Iterator[Finding]:
+    """Find queries that were not searched as deep as the others, or deeper than the corpus."""
+    short = {q: hits for q, hits in rankings.items() if len(hits) < min(depth, size)}
     if short:
-        what = f"fewer than {depth} hits, although the corpus has {len(corpus):,} documents"
+        what = f"fewer than {depth} hits, although the corpus has {size:,} documents"
         cure = f"Ask the search for k={depth}: every query must be searched to the same depth"
-        yield Finding("warning", "few hits", name_some(short), what, cure)
-    if depth > len(corpus):
-        what = f"k={depth} is above the corpus size {len(corpus):,}"
+        scores = [hit.get("score") for ranking in rankings.values() for hit in ranking]
+        lower_is_better = direction(rankings)
+
+        # One k for all queries cuts them at one depth; a limit for scores, wherever they end.
+        if len({len(hits) for hits in short.values()}) > 1 and lower_is_better is not None:
+            known = [score for score in scores if score is not None]
+            limit, side = (max(known), "above") if lower_is_better else (min(known), "below")
+            what += f"; they end at different depths, and no score is {side} {limit:.4g}"
+            cure = "A score threshold of the search? Then that many is what it finds; else lower it"
+        yield Finding("warning", "few hits", name_some(list(short)), what, cure)
+    if depth > size:
+        what = f"k={depth} is above the corpus size {size:,}"
         cure = "Choose a smaller k: the last ranks can only be empty"
         yield Finding("warning", "large k", "results", what, cure)
 
 
-def _ids_of(docs: Docs) -> set[Any]:
+def _copies_first(matrix: Relevance, docs: Sequence[Record]) -> Iterator[Finding]:
+    """Find documents with copies that win too often: some fusions add up the scores of copies."""
+    texts = {doc["doc_id"]: equal_text_key(str(doc.get("content", ""))) for doc in docs}
+    times = Counter(texts.values())
+    copied = {doc_id for doc_id, text in texts.items() if text and times[text] > 1}
+    first = matrix.found.ranks == 0
+    ours = np.array([doc_id in copied for doc_id in matrix.found.docs[first]], dtype=bool)
+
+    # As many as there are, or as many as are relevant, could be expected to win.
+    relevant = matrix.judgements.docs[is_relevant(matrix.judgements.grades)]
+    of_relevant = sum(doc_id in copied for doc_id in relevant) / max(len(relevant), 1)
+    share = max(len(copied) / len(texts), of_relevant)
+    n, seen = len(ours), int(ours.sum())
+    by_chance = n * share + 3 * np.sqrt(n * share * (1 - share))  # three standard deviations
+    if seen > max(by_chance, 2 * n * share):
+        what = f"documents with copies stand at rank 1 of {seen:,} of {n:,} rankings, and are "
+        what += f"{len(copied):,} of {len(texts):,} documents and {of_relevant:.0%} of the relevant"
+        cure = 'Does a fusion add their scores? EnsembleRetriever needs id_key="doc_id"'
+        yield Finding("warning", "copies first", "results", what, cure)
+
+
+def _ids_of(records: Sequence[Record]) -> set[Any]:
     """Return the doc_ids; integers pass here, as they do in the metrics."""
-    records = as_records(docs, "docs")
     for position, doc in enumerate(records, start=1):
         want_fields(doc, ("doc_id",), f"docs, entry {position}")
     ids = [doc["doc_id"] for doc in records]

@@ -368,7 +368,7 @@ def occurs(stem: str, text: str) -> bool:
     >>> occurs("앱", "앱을 연다"), occurs("앱", "앱스토어를 연다")
     (True, False)
     """
-    text, stem = normalised(text), _checked(stem)
+    text, stem = normalised(text), _nfkc(stem)
     if re.fullmatch("[가-힣]", stem):
         return any(without_particles(stem + word) == stem * 2 for word, _ in _words(text))
     if re.fullmatch(f"[가-힣{_UNSPACED}]+", stem):

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from typing import Any
+from unicodedata import normalize
 
 from langchain_core.embeddings import Embeddings
 
@@ -47,7 +48,8 @@ class SentenceEncoderEmbeddings(_Offline):
 class CharacterEmbeddings(_Offline):
     """Counts of character n-grams, hashed into 2,048 dimensions and scaled to length 1.
 
-    A lexical baseline: texts are near when they are spelled alike, in any language.
+    A lexical baseline: texts are near when they are spelled alike, in any language and in either
+    Unicode form.
     """
 
     dimensions = 2048
@@ -60,7 +62,7 @@ class CharacterEmbeddings(_Offline):
         )
 
     def _encode(self, texts: list[str]) -> Any:
-        return self._vectorizer.transform(texts).toarray()
+        return self._vectorizer.transform(normalize("NFC", text) for text in texts).toarray()
 
 
 class MiniLMEmbeddings(_Offline):

@@ -250,8 +250,13 @@ def caption(table: pd.DataFrame) -> str:
         f"a repeated document is {repeats[decided['duplicates']]}",
         f"{decided['gain']} gain",
     ]
-    if decided["index"]:
-        parts.append(f"index {decided['index'][:8]}")
+    # Of a comparison each run's, unless all searched one.
+    indexes = decided.get("indexes", {})
+    if len(set(indexes.values())) < 2:
+        indexes = {"": decided["index"]}
+    named = [f"{run} {index[:8]}".strip() for run, index in indexes.items() if index]
+    if named:
+        parts.append(f"index {', '.join(named)}")
     return "; ".join(parts) + "."
 
 

@@ -41,7 +41,16 @@ ResultsLike: TypeAlias = Mapping[Any, Sequence[Mapping[str, Any]]] | pd.DataFram
 
 _WANTED = "{query_id: [hit, ...]} or a DataFrame"
 _WANTED_COLUMNS = "results as a table needs query_id, doc_id, and rank or score"
-_KNOWN = ("k", "score_name", "lower_is_better", "index", "searched", "changed", "questions")
+_KNOWN = (
+    "k",
+    "score_name",
+    "lower_is_better",
+    "index",
+    "searched",
+    "changed",
+    "questions",
+    "folded",
+)
 _NUMBERS = {float, int, NoneType, np.float32, np.float64}  # quick to see, unlike a class of numbers
 
 
@@ -59,9 +68,10 @@ class Results(dict[Any, list[Hit]]):
         searched, cached: how many queries were searched now, and how many came from the cache.
         changed: what changed since these queries were last cached, in words; "" if nothing did.
         questions: the text that each query was searched with; empty where it is not known.
+        folded: of each document or chunk that `fold` took away, the source that it became.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a search is known by as many things
         self,
         hits: Mapping[Any, list[Hit]],
         k: int = 0,
@@ -71,6 +81,7 @@ class Results(dict[Any, list[Hit]]):
         searched: int = 0,
         changed: str = "",
         questions: Mapping[Any, str] | None = None,
+        folded: Mapping[Any, Any] | None = None,
     ) -> None:
         if not isinstance(hits, Mapping):
             raise wrong_type("hits", "a dict {query_id: [hit, ...]}", hits)
@@ -81,6 +92,7 @@ class Results(dict[Any, list[Hit]]):
             ("searched", searched, int),
             ("changed", changed, str),
             ("questions", questions, (Mapping, NoneType)),
+            ("folded", folded, (Mapping, NoneType)),
         ):
             if not isinstance(value, kind):
                 raise wrong_type(name, "what search_all(...) gives", value)
@@ -94,6 +106,7 @@ class Results(dict[Any, list[Hit]]):
         self.searched = searched
         self.changed = changed
         self.questions = _Shared(questions or {})
+        self.folded = _Shared(folded or {})
 
     @property
     def cached(self) -> int:
@@ -150,6 +163,7 @@ class Results(dict[Any, list[Hit]]):
             "searched": min(self.searched, len(hits)),
             "changed": self.changed,
             "questions": {**self.questions, **other.questions},
+            "folded": {**self.folded, **other.folded},
         })  # fmt: skip
 
     def to_frame(self) -> pd.DataFrame:
@@ -164,8 +178,8 @@ class Results(dict[Any, list[Hit]]):
         return table
 
 
-class _Shared(dict[Any, str]):
-    """Questions that are not copied again at each step of pandas, which copies attrs deeply."""
+class _Shared(dict[Any, Any]):
+    """What is not copied again at each step of pandas, which copies attrs deeply."""
 
     def __deepcopy__(self, memo: Any) -> "_Shared":
         return self

@@ -22,8 +22,9 @@ from rageval_kit.judgements import (
     refuse_other_types,
     refuse_repeated,
 )
-from rageval_kit.messages import as_cutoff, name_some, shown, warn_user
+from rageval_kit.messages import as_cutoff, count, name_some, shown, warn_user
 from rageval_kit.rankings import Hits, ResultsLike, knowledge, ranks_in_blocks, read_hits
+from rageval_kit.strangers import stranger_findings
 
 NoRelevant: TypeAlias = Literal["exclude", "zero", "one", "error"]
 Duplicates: TypeAlias = Literal["error", "unique", "position"]
@@ -172,7 +173,8 @@ def relevance_matrix(
 
     Raises:
         ValueError: a query_id appears twice, what a policy refuses, ids that differ only by
-            Unicode form, a NaN score, k not a positive integer.
+            Unicode form, a NaN score, k not a positive integer, a relevant document that `fold`
+            took away.
         KeyError: a field or column is missing.
         TypeError: a field has the wrong form, or ids are texts on one side and integers on the
             other.
@@ -199,7 +201,9 @@ def match(
     """
     chosen = _complete(policies)
     _warn_of_the_search(judged, results, depth)
+    _refuse_folded_away(judged, results)
     found = read_hits(results, judged, None if chosen["duplicates"] == "unique" else depth)
+    _warn_of_nothing_found(judged, found)
     refuse_other_types(judged.docs, found.docs, "relevant_doc_ids", "doc_id")
     lower_is_better = knowledge(results).get("lower_is_better")
     for finding in order_findings(found, judged.query_ids, lower_is_better):
@@ -237,7 +241,7 @@ def match(
         )
     ranks = _ranks(found, judged, depth, cutoffs)
     shape = len(judged.query_ids), len(ranks)
-    return Relevance(
+    matrix = Relevance(
         query_ids=judged.query_ids,
         ranks=ranks,
         grades=_matrix(found, grades, shape),
@@ -248,6 +252,10 @@ def match(
         judgements=judged,
         policies=chosen,
     )
+
+    for finding in stranger_findings(matrix):
+        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
+    return matrix
 
 
 def _complete(policies: Mapping[str, Any]) -> Policies:
@@ -277,6 +285,34 @@ def _warn_of_the_search(judged: Judgements, results: ResultsLike, depth: int) ->
             f"results were searched with another question for {name_some(changed)}: "
             "search again with search_all(...)."
         )
+
+
+def _warn_of_nothing_found(judged: Judgements, found: Hits) -> None:
+    """Name the queries that were searched in vain; without a relevant document that is right."""
+    came = np.bincount(found.rows, minlength=len(judged.query_ids))
+    empty = judged.query_ids[found.searched & (came == 0) & (judged.n_relevant > 0)].tolist()
+    if empty:
+        queries = f"{len(empty):,} of {count(len(came), 'query')}"
+        warn_user(f"no hit for {queries}, which score 0: {name_some(empty)}. Look at the search.")
+
+
+def _refuse_folded_away(judged: Judgements, results: ResultsLike) -> None:
+    lost = folded_away(judged, knowledge(results).get("folded") or {})
+    if lost:
+        raise ValueError(f"results: {FOLDED_AWAY}: {name_some(lost)}. {FOLD_BOTH}.")
+
+
+FOLDED_AWAY = "these relevant documents were folded into others, and can no longer be found"
+FOLD_BOTH = "Fold the judgements alike: all_qa = fold_judgements(all_qa, source_of)"
+
+
+def folded_away(judged: Judgements, folded: Mapping[Any, Any]) -> list[str]:
+    """Name the relevant documents that are now hits of their source, with a query of each."""
+    if not folded:
+        return []
+    relevant = np.flatnonzero(is_relevant(judged.grades))
+    lost = {judged.docs[at]: judged.rows[at] for at in relevant if judged.docs[at] in folded}
+    return [f"{judged.query_ids[row]} -> {doc_id}" for doc_id, row in lost.items()]
 
 
 def changed_questions(judged: Judgements, searched: Mapping[Any, str]) -> list[Any]:

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
@@ -27,9 +27,10 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
     Errors are what makes a metric wrong: a relevant_doc_id that is in no document, a repeated,
     missing, empty or non-text id, ids that differ only by type, white space, case or Unicode
     form, a grade that is not a number, a relevant passage that does not stand in its document
-    once. Warnings are what makes it misleading: equal texts,
-    repeated questions, queries without a relevant document, a question that is a document's text.
-    How `load_documents` and `load_questions` read their files is printed first.
+    once. Warnings are what makes it misleading: equal texts, repeated questions, queries without a
+    relevant document, questions that are a document's text or title, questions and documents in
+    different Unicode forms. How `load_documents` and `load_questions` read their files is printed
+    first.
 
     >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
     >>> all_qa = [{"query_id": "q03", "question": "What is first?", "relevant_doc_ids": ["doc_9"]}]
@@ -80,14 +81,16 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
         *_missing(judged, "query", of_query),
         *_ids(documents, "document", "doc_id"),
         *_ids(queries, "query", "query_id"),
-        *_contents(documents, "document", "doc_id", ["title", "content"]),
-        *_contents(queries, "query", "query_id", ["question"]),
+        *_contents(documents, "document", "doc_id", ["title", "content"], _judged_by(queries)),
+        *_contents(queries, "query", "query_id", ["question"], {}),
         *_commands(documents, "document", ["doc_id", "title", "content"]),
         *_commands(queries, "query", ["query_id", "question", "ground_truth"]),
         *_untitled(documents),
         *_judgements(documents, queries),
         *_passages(documents, queries),
         *_texts(documents, queries),
+        *_copied_questions(documents, queries),
+        *_unicode_forms(documents, queries),
     ]
     return Report(findings, f"{count(len(documents), 'document')}, {count(len(queries), 'query')}")
 
@@ -118,15 +121,25 @@ def _missing(records: Sequence[Record], name: str, wanted: Sequence[str]) -> Ite
 
 
 def _contents(
-    records: Sequence[Record], name: str, id_field: str, fields: Sequence[str]
+    records: Sequence[Record],
+    name: str,
+    id_field: str,
+    fields: Sequence[str],
+    judged_by: Mapping[Any, Sequence[str]],
 ) -> Iterator[Finding]:
-    """Find fields that hold no text, or a broken one; a title may be empty."""
+    """Find fields that hold no text, or a broken one; a title may be empty.
+
+    A document that is judged all the same is named with its queries: both ends want mending.
+    """
     for place, record in enumerate(records, 1):
         for field in filter(record.__contains__, fields):
             value = record[field]
             if not isinstance(value, str) or not (value.strip() or field == "title"):
                 what = f"{field} must be a text that is not empty, found {shown(value)}"
-                cure = f"Give it a {field}, or take the {name} out"
+                judges = judged_by.get(shown(record.get(id_field)), [])
+                what += f"; it is judged for {name_some(judges)}" if judges else ""
+                out = f"{name} and its judgements" if judges else name
+                cure = f"Give it a {field}, or take the {out} out"
             elif half := _HALF.search(value):
                 what = f"{field} holds half a character, {half[0]!r}"
                 cure = "Read the file again as UTF-8, or take the half out: no model can read it"
@@ -152,6 +165,19 @@ def _commands(records: Sequence[Record], name: str, fields: Sequence[str]) -> It
 
 
 _COMMAND = re.compile("[\x07\x08\x1b\x9b]")  # bell, backspace, and what begins an ANSI escape
+
+
+def _judged_by(queries: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the queries that judge each document, which is known by its id as it is shown."""
+    judged_by: dict[str, list[str]] = defaultdict(list)
+    for position, qa in enumerate(queries, start=1):
+        try:
+            name, grades = _read(qa, position)
+        except (JudgementError, KeyError):  # a finding of its own
+            continue
+        for doc_id in grades:
+            judged_by[shown(doc_id)].append(name)
+    return judged_by
 
 
 def _untitled(documents: Sequence[Record]) -> Iterator[Finding]:
@@ -244,10 +270,8 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
     for position, qa in enumerate(queries, start=1):
         if "relevant_doc_ids" not in qa:
             continue
-        query_id = qa.get("query_id")
-        name = query_id if isinstance(query_id, str) else f"query {position}"
         try:
-            grades = relevant_grades({**qa, "query_id": name})
+            name, grades = _read(qa, position)
         except JudgementError as error:
             yield Finding("error", "judgement", error.where, error.what, error.cure)
             continue
@@ -256,6 +280,13 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
         for doc_id in grades:
             if not (isinstance(doc_id, str) and doc_id in corpus.texts):
                 yield corpus.problem_of(doc_id, f"{name} -> {_named(doc_id)}")
+
+
+def _read(qa: Record, position: int) -> tuple[str, dict[Any, float]]:
+    """Return what the query is called, and its grades."""
+    query_id = qa.get("query_id")
+    name = query_id if isinstance(query_id, str) else f"query {position}"
+    return name, relevant_grades({**qa, "query_id": name})
 
 
 def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterator[Finding]:
@@ -320,17 +351,66 @@ def _texts(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[F
             cure = "Keep one: copies inflate some scores and crowd out others"
             yield Finding("warning", "equal texts", name_some(doc_ids), what, cure)
 
-    asked = _groups((qa.get("question"), qa.get("query_id")) for qa in queries)
-    for question, query_ids in asked.items():
-        where = name_some(query_ids)
+    for question, query_ids in _groups(_asked(queries)).items():
         if len(query_ids) > 1:
             what = f"the question {question[:40]!r} is asked {len(query_ids)} times"
             cure = "Keep one: a repeated query weighs double in every mean"
-            yield Finding("warning", "repeated question", where, what, cure)
-        if question in same_text:
-            what = f"the question is literally the text of {name_some(same_text[question])}"
-            cure = "Ask as a user would: a copied text is found too easily"
-            yield Finding("warning", "question is a document", where, what, cure)
+            yield Finding("warning", "repeated question", name_some(query_ids), what, cure)
+
+
+def _copied_questions(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
+    """Find questions that are a title, as in every FAQ, a content, or both together."""
+    parts = {"title": ["title"], "content": ["content"], "title and content": ["title", "content"]}
+    texts = {
+        part: _groups((_joined(doc, fields), doc.get("doc_id")) for doc in documents)
+        for part, fields in parts.items()
+    }
+
+    # The first part that fits; one finding for all.
+    copied: dict[str, tuple[str, str]] = {}
+    for question, query_ids in _groups(_asked(queries)).items():
+        part = next((part for part, groups in texts.items() if question in groups), None)
+        if part:
+            copied |= dict.fromkeys(query_ids, (part, texts[part][question][0]))
+    if copied:
+        of_each = Counter(part for part, _ in copied.values())
+        counts = ", ".join(f"{n:,} the {part}" for part, n in of_each.items())
+        query_id, (part, doc_id) = next(iter(copied.items()))
+        what = f"{len(copied):,} of {len(queries):,} questions are literally the text of a "
+        what += f"document ({counts}): {query_id} is the {part} of {doc_id}"
+        cure = "Ask as a user would: a copied text is found too easily. Or search without titles"
+        yield Finding("warning", "question is a document", name_some(list(copied)), what, cure)
+
+
+def _joined(record: Record, fields: Sequence[str]) -> str:
+    """Return the fields as one text; "" if one of them holds none."""
+    texts = [text for field in fields if isinstance(text := record.get(field), str)]
+    return " ".join(texts) if len(texts) == len(fields) and all(map(str.strip, texts)) else ""
+
+
+def _asked(queries: Sequence[Record]) -> list[tuple[Any, Any]]:
+    return [(qa.get("question"), qa.get("query_id")) for qa in queries]
+
+
+def _unicode_forms(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
+    """Find questions in one Unicode form and documents in the other: they share hardly a letter."""
+    asked = Counter(_form(qa.get("question")) for qa in queries)
+    written = Counter(_form(doc.get("content")) for doc in documents)
+    for form, other in (("NFC", "NFD"), ("NFD", "NFC")):
+        if asked[form] and written[other]:
+            what = f"{asked[form]:,} of {len(queries):,} questions are in Unicode form {form}, "
+            what += f"{written[other]:,} of {len(documents):,} documents in {other}"
+            cure = 'Bring all texts to one form: unicodedata.normalize("NFC", text)'
+            yield Finding("warning", "Unicode form", "texts", what, cure)
+
+
+def _form(text: Any) -> str:
+    """Return NFD where a letter is in two parts (macOS, PDF), NFC where it could be; else ""."""
+    if not isinstance(text, str) or text.isascii():
+        return ""
+    if len(unicodedata.normalize("NFC", text)) < len(text):
+        return "NFD"
+    return "" if unicodedata.is_normalized("NFD", text) else "NFC"
 
 
 def _groups(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[str]]:

@@ -347,8 +347,8 @@ def default_depth(runs):
 
 def expect_compare(a, doubts):
     runs = a["runs"]
-    if not isinstance(runs, dict) or len(runs) < 2:
-        raise Refused("fewer than two runs")
+    if not isinstance(runs, dict) or not runs:
+        raise Refused("no run")
     metrics, k = a.get("metrics", oracle.THE_FIVE), k_of(a, doubts, default_depth(runs))
     resamples = whole_number(a.get("resamples", 10_000), 1, "resamples")
     usual(a.get("seed", 0), doubts, "seed", is_seed)
@@ -870,6 +870,35 @@ def expect_fold(a, doubts):
         expected = {q: [hit["doc_id"] for hit in docs] for q, docs in folded.items()}
         want(found == expected, f"{found!r}, by definition {expected!r}")
         want(seen.value.k == k, f"k={seen.value.k}")
+
+    return check
+
+
+def expect_fold_judgements(a, doubts):
+    judged, source_of = oracle.judgements(view(a["all_qa"]), doubts), a["source_of"]
+    if source_of is not by_field and not isinstance(source_of, dict):
+        if callable(source_of) or isinstance(source_of, Lazy):
+            raise Unknown("source_of")
+        raise Refused(f"source_of is {source_of!r}")
+    usual(
+        source_of,
+        doubts,
+        "source_of",
+        lambda s: s is by_field or all(type(x) is str for pair in s.items() for x in pair),
+    )
+    usual(
+        judged, doubts, "ids", lambda found: all(type(d) is str for g in found.values() for d in g)
+    )
+
+    def check(seen):
+        want([qa["query_id"] for qa in seen.value] == list(judged), "other queries")
+        for qa in seen.value:
+            highest = {}
+            for doc, grade in judged[qa["query_id"]].items():
+                hit = {"doc_id": doc}
+                source = by_field(hit) if source_of is by_field else source_of.get(doc, doc)
+                highest[source] = max(grade, highest.get(source, grade))
+            want(qa["relevant_doc_ids"] == highest, f"{qa!r}, by definition {highest!r}")
 
     return check
 
@@ -2379,6 +2408,7 @@ EXPECT = {
     "passage_scores": expect_passage_scores,
     "precision_omega": expect_precision_omega,
     "fold": expect_fold,
+    "fold_judgements": expect_fold_judgements,
     "find_duplicates": expect_find_duplicates,
     "duplicate_index": expect_duplicate_index,
     "unread_tails": expect_unread_tails,

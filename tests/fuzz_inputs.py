@@ -1656,6 +1656,7 @@ KINDS = {
     "compared": Kind(make_compared, odd_called),
     "compared_queries": Kind(make_compared_queries, odd_called),
     "questions": Kind(lambda r, w: {qa["query_id"]: qa["question"] for qa in w.all_qa}, odd_data),
+    "folded": Kind(lambda r, w: {f"{doc_id}#2": doc_id for doc_id in w.doc_ids}, odd_data),
 }  # fmt: skip
 # Where a name alone does not say what is meant.
 KIND_OF = {

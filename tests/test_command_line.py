@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -367,3 +368,34 @@ def test_check_names_the_korean_font_that_is_there(capsys, monkeypatch, no_model
     monkeypatch.setattr("rageval_kit.plots.korean_font", lambda: "NanumGothic")
     main(["check"])
     assert "[OK] Korean font: NanumGothic" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- a dataset with errors
+
+
+@pytest.fixture
+def with_an_empty_document(tmp_path):
+    """The English lecture, with a document without a text that a query judges."""
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        text = (ROOT / "data/lecture/en" / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with (tmp_path / "corpus.jsonl").open("a", encoding="utf-8") as corpus:
+        corpus.write(json.dumps({"doc_id": "empty", "title": "", "content": ""}) + "\n")
+    with (tmp_path / "queries.jsonl").open("a", encoding="utf-8") as queries:
+        judged = {"query_id": "q99", "question": "What is empty?", "relevant_doc_ids": ["empty"]}
+        queries.write(json.dumps(judged) + "\n")
+    return str(tmp_path)
+
+
+def test_errors_end_the_command_and_the_option_is_named(with_an_empty_document, capsys):
+    assert main(["--data", with_an_empty_document, "--embeddings", "chars"]) == 1
+    assert "--allow-errors" in capsys.readouterr().err
+
+
+def test_errors_that_are_allowed_are_shown_and_the_judgement_counts(with_an_empty_document, capsys):
+    arguments = ["--data", with_an_empty_document, "--embeddings", "chars", "--allow-errors"]
+    assert main(arguments) == 0
+    printed = unwrapped(capsys.readouterr().out)
+    assert "it is judged for q99" in printed
+    assert re.search(r"q99( 0\.0+){5}", printed)
+    assert "Mean over 13 queries, 0 excluded" in printed

@@ -187,6 +187,7 @@ KNOWN = {
     "searched": 1,
     "changed": "1 added",
     "questions": {"q1": "Why?", "q2": "How?"},
+    "folded": {"A#2": "A"},
 }
 
 

@@ -23,8 +23,10 @@ from rageval_kit import (
     evaluate,
     find_duplicates,
     fold,
+    fold_judgements,
     load_dataset,
     load_embeddings,
+    mrr,
     per_query,
     search_all,
     search_folded,
@@ -564,13 +566,14 @@ def test_folded_results_know_what_was_searched():
     assert told == (2, "distance", True, "abc", 1, "a document")
 
 
-def test_a_ranking_that_was_cut_off_is_refused_and_the_cure_named():
+def test_a_ranking_that_was_cut_off_is_folded_with_what_came_and_the_cure_named():
     results = searched(["A", "A#2", "B"], ["A", "B", "C"], k=3)
-    with pytest.raises(
-        ValueError,
-        match=r"Fewer than 3 documents remain for q1: .* deeper than k=3, or .*search_folded",
+    with pytest.warns(
+        UserWarning,
+        match=r"fewer than 3 documents remain for q1 \(at least 2\).* k=3, or .*search_folded",
     ):
-        fold(results, {"A#2": "A"}, 3)
+        folded = fold(results, {"A#2": "A"}, 3)
+    assert (ids(folded["q1"]), folded.k) == (["A", "B"], 3)
 
 
 def test_a_ranking_that_ended_by_itself_may_stay_short():
@@ -582,7 +585,7 @@ def test_a_ranking_is_cut_off_where_it_has_as_many_hits_as_were_asked_for():
     known = searched(["A", "A#2", "B"], k=10)
     unknown = {"q1": known["q1"]}
     assert ids(fold(known, {"A#2": "A"}, 3)["q1"]) == ["A", "B"]
-    with pytest.raises(ValueError, match="Fewer than 3 documents remain for q1"):
+    with pytest.warns(UserWarning, match="fewer than 3 documents remain for q1"):
         fold(unknown, {"A#2": "A"}, 3)
 
 
@@ -1260,3 +1263,66 @@ def test_the_number_of_unique_documents_gives_the_copies_away(story):
 
 def test_folding_restores_the_score_without_copies(story):
     np.testing.assert_allclose(story.loc["Recall folded"], story.loc["Recall unique", 1])
+
+
+# ---------------------------------------------------------------- judgements of what was folded
+
+COPIES = [
+    {"doc_id": "A", "title": "", "content": "the same text"},
+    {"doc_id": "B", "title": "", "content": "the same text"},
+    {"doc_id": "C", "title": "", "content": "other thing"},
+]
+COPY_JUDGED = [{"query_id": "q1", "question": "the same", "relevant_doc_ids": ["B"]}]
+
+
+@pytest.fixture(scope="module")
+def copies_folded():
+    """Results in which the judged copy B was folded into A, and what folds it."""
+    store = build_vectorstore(COPIES, load_embeddings("chars"))
+    table = find_duplicates(COPIES, store)
+    source_of = dict(zip(table["doc_id"], table["copy_of"], strict=True))
+    return search_folded(store, COPY_JUDGED, 2, source_of), source_of
+
+
+@pytest.mark.parametrize("form", [lambda r: r, Results.to_frame], ids=["Results", "table"])
+def test_a_judged_copy_that_was_folded_away_is_not_scored_0_in_silence(copies_folded, form):
+    results, _ = copies_folded
+    with pytest.raises(ValueError, match=r"q1 -> B\. .*fold_judgements\(all_qa, source_of\)"):
+        mrr(COPY_JUDGED, form(results), ks=2)
+
+
+def test_judgements_folded_with_the_hits_give_the_right_score(copies_folded):
+    results, source_of = copies_folded
+    folded = fold_judgements(COPY_JUDGED, source_of)
+    assert mrr(folded, results, ks=2).loc["q1", "RR@2"] == 1.0
+    assert folded[0]["question"] == "the same"
+
+
+def test_a_function_folds_judgements_as_it_folds_hits():
+    def source(hit):
+        return hit["doc_id"].partition("#")[0]
+
+    all_qa = [{"query_id": "q1", "relevant_doc_ids": {"A#1": 1, "A#2": 3, "B#1": 0}}]
+    results = fold({"q1": [{"doc_id": "A#1"}, {"doc_id": "B#1"}]}, source, 2)
+    with pytest.raises(ValueError, match="q1 -> A#1"):
+        mrr(all_qa, results)
+    assert fold_judgements(all_qa, source)[0]["relevant_doc_ids"] == {"A": 3, "B": 0}
+    assert mrr(fold_judgements(all_qa, source), results, ks=2).loc["q1", "RR@2"] == 1.0
+
+
+def test_chunks_that_are_numbered_as_documents_are_take_no_judgement_away():
+    # Chunk 2 belongs to document 1; document 2 is another, and was found.
+    results = fold({"q1": [{"doc_id": "2"}, {"doc_id": "3"}]}, {"2": "1", "3": "2"}, 2)
+    all_qa = [{"query_id": "q1", "relevant_doc_ids": ["2"]}]
+    assert mrr(all_qa, results, ks=2).loc["q1", "RR@2"] == 0.5
+
+
+def test_a_function_that_asks_for_more_than_the_doc_id_is_refused_in_words():
+    with pytest.raises(ValueError, match="'title', and a judgement has only its doc_id"):
+        fold_judgements(COPY_JUDGED, lambda hit: hit["title"])
+
+
+@pytest.mark.parametrize("wrong", [None, "A", 7])
+def test_judgements_want_a_source_of_as_hits_do(wrong):
+    with pytest.raises(TypeError, match="source_of must be"):
+        fold_judgements(COPY_JUDGED, wrong)

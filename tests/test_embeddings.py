@@ -1,6 +1,7 @@
 """Embeddings by name: the two that run offline, OpenAI's against a local server, and all others."""
 
 import re
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_openai import OpenAIEmbeddings
 from local_openai import KEY, local_openai
 
-from rageval_kit import build_vectorstore, load_dataset, load_embeddings, search_all
+from rageval_kit import build_vectorstore, evaluate, load_dataset, load_embeddings, search_all
 from rageval_kit.identity import model_name, model_settings
 from rageval_kit.vectors import PROBE
 
@@ -94,6 +95,15 @@ def test_chars_puts_texts_spelled_alike_nearer(chars):
         chars.embed_documents(["토큰화와 전처리", "토큰화의 전처리", "양자화 기법"])
     )
     assert one @ alike > one @ other
+
+
+def test_chars_finds_as_much_with_questions_in_the_other_unicode_form(chars):
+    docs, all_qa = load_dataset(ROOT / "data" / "campus" / "ko")
+    store = build_vectorstore(docs, chars)
+    decomposed = [qa | {"question": normalize("NFD", qa["question"])} for qa in all_qa]
+    for asked in (all_qa, decomposed):
+        scores = evaluate(asked, search_all(store, asked, 10), 10, ["nDCG"])
+        assert round(scores.loc["nDCG", 10], 3) == 0.503
 
 
 def test_chars_does_not_know_meanings(chars):

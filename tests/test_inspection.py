@@ -1,18 +1,25 @@
 """check_results and check_scores: what they find, one test each, what evaluate warns of, and clean data."""
 
+import uuid
+
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import caught, hits, query, scored
+from conftest import ROOT, caught, hits, query, scored
 
 from rageval_kit import (
     Results,
+    abstention_curve,
     check_results,
     check_scores,
     evaluate,
+    fold,
     hit_rate,
+    load_dataset,
     mrr,
     per_query,
+    save_run,
+    search_all,
 )
 
 DOCS = [{"doc_id": doc_id, "title": "", "content": f"text {doc_id}"} for doc_id in "ABCDE"]
@@ -54,7 +61,6 @@ FORMS_OF_CLEAN = {
         "q1": scored(("A", None), ("C", None)),
         "q2": scored(("B", None), ("D", None)),
     },
-    "equal scores": {"q1": scored(("A", 0.5), ("C", 0.5)), "q2": scored(("B", 0.5), ("D", 0.5))},
     "distances": {"q1": scored(("A", 0.1), ("C", 0.9)), "q2": scored(("B", 0.2), ("D", 0.8))},
     "known distances": Results(
         {"q1": scored(("A", 0.1), ("C", 0.9)), "q2": scored(("B", 0.2), ("D", 0.8))}, 2, "", True
@@ -519,7 +525,7 @@ def test_evaluate_warns_of_a_cutoff_below_which_nothing_was_searched():
             CLEAN | {"q2": scored(("B", 0.5), ("D", 0.9), ("C", 0.1))},
             "q2: the scores neither fall nor rise",
         ),
-        (CLEAN | {"q2": scored(("B", 0.1), ("D", 0.9))}, "the scores run the other way"),
+        (CLEAN | {"q2": scored(("B", 0.1), ("D", 0.9))}, "the scores rise here and fall in other"),
         ({"q1": hits("A", "C"), "q2": hits("A", "C")}, "all 2 queries have the same ranking"),
     ],
     ids=[
@@ -620,3 +626,215 @@ def test_results_that_were_not_searched_have_no_index():
 def test_the_fingerprint_of_the_lecture_travels_with_the_numbers(lecture_search):
     _, all_qa, results = lecture_search
     assert evaluate(all_qa, results).attrs["index"] == results.index
+
+
+# ---------------------------------------------------------------- ids of another kind
+
+GOLD = [query([f"doc_{i:03}"], f"q{i}") for i in range(1, 11)]
+KIT_DOCS = [{"doc_id": f"doc_{i:03}", "title": "", "content": f"text {i}"} for i in range(1, 21)]
+
+
+def returned(rename):
+    """Ten right rankings of two documents, under the ids that a store gives them."""
+    return {f"q{i}": hits(rename(f"doc_{i:03}"), rename(f"doc_{i + 10:03}")) for i in range(1, 11)}
+
+
+OTHER_KINDS = {
+    "suffix #": (lambda doc_id: f"{doc_id}#0", "suffix"),
+    "suffix _chunk_": (lambda doc_id: f"{doc_id}_chunk_3", "suffix"),
+    "prefix": (lambda doc_id: f"kb:{doc_id}", "prefix"),
+    "number alone": (lambda doc_id: doc_id.removeprefix("doc_"), "prefix"),
+    "path": (lambda doc_id: f"data/{doc_id}", "path"),
+    "extension": (lambda doc_id: f"{doc_id}.md", "extension"),
+    "case": (str.upper, "case"),
+    "leading zeros": (lambda doc_id: str(int(doc_id[4:])), "prefix and leading zeros"),
+    "white space": (lambda doc_id: f"{doc_id} ", "white space"),
+    "all of them": (lambda doc_id: f"kb/{doc_id}.txt#2", "suffix and extension and path"),
+}
+
+
+@pytest.mark.parametrize("docs", [None, KIT_DOCS], ids=["all_qa", "docs"])
+@pytest.mark.parametrize(("rename", "rule"), OTHER_KINDS.values(), ids=OTHER_KINDS.keys())
+def test_ids_of_another_kind_are_one_error_with_their_rule(rename, rule, docs):
+    (said,) = check_results(GOLD, returned(rename), docs).errors
+    assert f"{rename('doc_001')!r} and 'doc_001' differ in {rule}." in said
+
+
+@pytest.mark.parametrize("function", [evaluate, per_query, mrr])
+def test_metrics_warn_once_of_ids_of_another_kind(function):
+    (message,) = caught(lambda: function(GOLD, returned("{}#0".format), ks=1))
+    assert "'doc_001#0' and 'doc_001' differ in suffix" in message
+
+
+def test_the_cure_for_a_suffix_gives_the_right_scores():
+    run = returned("{}_chunk_3".format)
+    (said,) = check_results(GOLD, run).errors
+    cure = said.partition("documents: ")[2].rstrip(".")
+    folded = eval(cure, {"fold": fold, "results": run, "k": 2})  # as a reader would run it
+    assert mrr(GOLD, folded, ks=1)["RR@1"].mean() == 1.0
+
+
+def test_judged_chunks_of_which_documents_came_back_are_said_too():
+    all_qa = [query([f"doc_{i:03}#0", f"doc_{i:03}#1"], f"q{i}") for i in range(1, 11)]
+    (said,) = check_results(all_qa, returned(str)).errors
+    assert "differ in suffix" in said
+
+
+def test_ids_that_a_store_made_up_are_said_without_a_rule():
+    run = {f"q{i}": hits(str(uuid.UUID(int=i)), str(uuid.UUID(int=99 + i))) for i in range(1, 11)}
+    (said,) = check_results(GOLD, run).warnings
+    for fact in ("over 10 queries", str(uuid.UUID(int=1)), "'doc_001' is judged"):
+        assert fact in said
+    assert len(caught(lambda: evaluate(GOLD, run, ks=1))) == 1
+
+
+def test_ids_that_a_store_made_up_are_one_error_with_docs():
+    run = {f"q{i}": hits(str(uuid.UUID(int=i)), str(uuid.UUID(int=99 + i))) for i in range(1, 11)}
+    assert findings(run, KIT_DOCS, GOLD) == [
+        ("error", "not in corpus", "q1, q2, q3, q4, q5 and 5 more")
+    ]
+
+
+def test_a_bad_search_is_no_fault_of_the_ids():
+    # Every document is of the kind that all_qa judges; one query in ten meets one that is judged.
+    bad = {f"q{i}": hits(f"doc_{i + 10:03}", f"doc_{i + 9:03}") for i in range(1, 11)}
+    assert caught(lambda: evaluate(GOLD, bad, ks=(1, 2))) == []
+    assert findings(bad, KIT_DOCS, GOLD) == []
+
+
+def test_few_queries_that_find_nothing_known_are_no_finding():
+    run = {f"q{i}": hits(f"doc_{i + 10:03}") for i in range(1, 4)}
+    assert caught(lambda: evaluate(GOLD[:3], run, ks=1)) == []
+
+
+def test_chunks_beside_their_documents_are_no_ids_of_another_kind():
+    run = {f"q{i}": hits(f"doc_{i:03}", f"doc_{i:03}#2") for i in range(1, 11)}
+    assert caught(lambda: evaluate(GOLD, run, ks=(1, 2))) == []
+
+
+def test_unanswerable_queries_do_not_count_as_unknown():
+    all_qa = [*GOLD[:1], *(query([], f"q{i}") for i in range(2, 11))]
+    assert caught(lambda: evaluate(all_qa, returned(str), ks=1)) == []
+
+
+# ---------------------------------------------------------------- the query as its own document
+
+
+def test_a_query_that_is_its_own_best_document_is_a_warning():
+    run = {f"q{i}": hits(f"q{i}", f"doc_{i:03}") for i in range(1, 11)}
+    (said,) = check_results(GOLD, run).warnings
+    assert "the query itself stands at rank 1 of 10 of 10 rankings" in said
+    assert "Leave out the hit whose doc_id is the query_id" in said
+
+
+def test_a_query_whose_own_document_is_relevant_is_none():
+    all_qa = [query([f"q{i}"], f"q{i}") for i in range(10)]
+    run = {f"q{i}": hits(f"q{i}", f"q{i + 1}") for i in range(10)}
+    assert findings(run, None, all_qa) == []
+
+
+def test_numbers_that_meet_once_are_none():
+    all_qa = [query([i + 100], i) for i in range(40)]
+    run = {i: hits(i + 100 if i else 0, i + 101) for i in range(40)}
+    assert findings(run, None, all_qa) == []
+
+
+# ---------------------------------------------------------------- ties
+
+
+def rounded(decimals):
+    """Ten rankings whose scores differ in the third decimal; the relevant document is first."""
+    return {
+        f"q{i}": scored(*((f"doc_{i + j:03}", round(0.9 - j / 1000, decimals)) for j in range(5)))
+        for i in range(1, 11)
+    }
+
+
+def test_coarse_scores_are_a_warning_that_counts_the_first_relevant_hits():
+    (said,) = check_results(GOLD, rounded(2), KIT_DOCS).warnings
+    assert "10 of 10 first relevant hits have the score of another hit" in said
+    assert "1 different scores among 50" in said
+
+
+def test_scores_that_differ_are_no_ties():
+    assert findings(rounded(3), KIT_DOCS, GOLD) == []
+
+
+def test_a_tie_of_relevant_documents_decides_nothing():
+    run = {"q1": scored(("A", 0.5), ("B", 0.5), ("C", 0.1))}
+    assert findings(run, None, [query(["A", "B"], "q1")]) == []
+
+
+def test_a_tie_of_other_documents_decides_nothing_about_the_first_relevant_hit():
+    run = {"q1": scored(("A", 0.9), ("B", 0.5), ("C", 0.5))}
+    assert findings(run, None, [query(["A"], "q1")]) == []
+
+
+# ---------------------------------------------------------------- two directions
+
+TWO_WAYS = {f"q{i}": scored(("A", 0.5 + (0.1 if i % 2 else -0.1)), ("B", 0.5)) for i in range(4)}
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda all_qa, path: check_results(all_qa, TWO_WAYS).raise_if_errors(),
+        lambda all_qa, path: save_run(TWO_WAYS, path),
+        lambda all_qa, path: abstention_curve(all_qa, TWO_WAYS),
+    ],
+    ids=["check_results", "save_run", "abstention_curve"],
+)
+def test_scores_that_rise_here_and_fall_there_are_refused_alike(say, tmp_path):
+    all_qa = [query(["A"] if i else [], f"q{i}") for i in range(4)]
+    with pytest.raises(ValueError, match=r"rise .* and fall in "):
+        say(all_qa, tmp_path / "run.trec")
+
+
+# ---------------------------------------------------------------- a threshold, copies, folding
+
+
+def test_a_threshold_that_cut_the_hits_is_named():
+    run = {
+        "q1": scored(("A", 0.9), ("C", 0.8), ("D", 0.7), ("E", 0.61)),
+        "q2": scored(("B", 0.8), ("D", 0.6)),
+        "q3": scored(("A", 0.7)),
+    }
+    (said,) = check_results([*ALL_QA, query(["A"], "q3")], run, DOCS).warnings
+    assert "they end at different depths, and no score is below 0.6." in said
+    assert "threshold" in said
+
+
+def test_a_limit_of_distances_is_named_from_the_other_side():
+    run = {
+        "q1": scored(("A", 0.1), ("C", 0.2), ("D", 0.3)),
+        "q2": scored(("B", 0.2), ("D", 0.4)),
+        "q3": scored(("A", 0.3)),
+    }
+    (said,) = check_results([*ALL_QA, query(["A"], "q3")], run, DOCS).warnings
+    assert "no score is above 0.4." in said
+
+
+def test_documents_with_copies_that_win_everywhere_are_a_warning(bundled_store):
+    # Reciprocal rank fusion by text, as EnsembleRetriever does it without id_key.
+    docs, all_qa = load_dataset(ROOT / "data" / "campus" / "ko")
+    single = search_all(bundled_store("campus/ko"), all_qa, 50)
+    text_of = {doc["doc_id"]: doc["content"] for doc in docs}
+    fused = {}
+    for query_id, ranking in single.items():
+        scores, ids = {}, {}
+        for rank, hit in enumerate(ranking, start=1):
+            text = text_of[hit["doc_id"]]
+            scores[text] = scores.get(text, 0) + 1 / (60 + rank)
+            ids.setdefault(text, hit["doc_id"])
+        best = sorted(scores, key=scores.get, reverse=True)[:10]
+        fused[query_id] = scored(*((ids[text], scores[text]) for text in best))
+    kinds = [finding.kind for finding in check_results(all_qa, fused, docs).findings]
+    assert kinds == ["copies first"]
+    assert "copies first" not in {f.kind for f in check_results(all_qa, single, docs).findings}
+
+
+def test_relevant_documents_that_folding_took_away_are_an_error():
+    run = fold({"q1": hits("A", "C"), "q2": hits("B", "D")}, {"B": "A"}, k=2)
+    (said,) = check_results(ALL_QA, run, DOCS).errors
+    assert said.startswith("q2 -> B: these relevant documents were folded into others")
+    assert "fold_judgements(all_qa, source_of)" in said

@@ -652,3 +652,9 @@ def kiwi():
 
 def test_kiwi_finds_nouns_and_verbs(kiwi):
     assert kiwi("학교에서는 저장 공간을 정리했습니다.") == ["학교", "저장", "공간", "정리"]
+
+
+def test_a_stem_in_either_unicode_form_occurs():
+    for stem in ("도서관", "앱", "café"):
+        decomposed = unicodedata.normalize("NFD", stem)
+        assert occurs(decomposed, f"{stem}을") == occurs(stem, f"{stem}을")

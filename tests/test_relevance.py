@@ -369,8 +369,13 @@ def test_an_empty_table_without_column_types_scores_0():
     assert evaluate(QA, empty).eq(0.0).all(axis=None)
 
 
-def test_an_empty_ranking_gives_no_warning():
-    assert caught(lambda: relevance_matrix(QA, {"q1": [], "q2": []}, k=1)) == []
+def test_empty_rankings_are_counted_and_named():
+    (message,) = caught(lambda: relevance_matrix(QA, {"q1": [], "q2": RESULTS["q2"]}, k=1))
+    assert "no hit for 1 of 2 queries, which score 0: q1" in message
+
+
+def test_a_query_that_nothing_answers_may_find_nothing():
+    assert caught(lambda: relevance_matrix([query([], "q1")], {"q1": []}, k=1)) == []
 
 
 def test_complete_results_give_no_warning():

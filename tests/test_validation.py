@@ -262,7 +262,19 @@ def test_a_content_that_is_empty_or_no_text(content):
     sentence = error(with_doc(content=content))
     assert sentence.startswith("document 2 (doc_id 'doc_002'): ")
     assert f"content must be a text that is not empty, found {content!r}" in sentence
+    assert "it is judged for q02. Give it a content, or take the document and its judg" in sentence
+
+
+def test_an_empty_content_that_nobody_judges_is_only_taken_out():
+    docs = [*DOCS, {"doc_id": "doc_009", "title": "", "content": ""}]
+    (sentence,) = validate_dataset(docs, ALL_QA).errors
     assert "Give it a content, or take the document out." in sentence
+
+
+def test_an_empty_document_that_is_judged_is_one_finding_with_both_ends():
+    report = validate_dataset(with_doc(content=""), [*ALL_QA, {**ALL_QA[1], "query_id": "q77"}])
+    (sentence,) = report.errors
+    assert ("doc_002" in sentence, "q02, q77" in sentence) == (True, True)
 
 
 @pytest.mark.parametrize("title", [None, float("nan"), 7])
@@ -468,8 +480,72 @@ def test_a_query_without_a_relevant_document(relevant):
 
 def test_a_question_that_is_literally_a_document():
     sentence = warning(all_qa=with_query(question=DOCS[1]["content"]))
-    assert sentence.startswith("q03: the question is literally the text of doc_002")
-    assert "Ask as a user would" in sentence
+    assert sentence.startswith("q03: 1 of 3 questions are literally the text of a document")
+    assert "q03 is the content of doc_002. Ask as a user would" in sentence
+
+
+FAQ = [
+    {"doc_id": f"f{i}", "title": f"May I {what}?", "content": f"Yes, you may {what} here."}
+    for i, what in enumerate(["smoke", "park", "eat"])
+]
+
+
+def asking_for(*questions):
+    return [
+        {"query_id": f"q{i}", "question": question, "relevant_doc_ids": [f"f{i}"]}
+        for i, question in enumerate(questions)
+    ]
+
+
+def test_questions_that_are_titles_are_one_warning_with_their_number():
+    sentence = warning(FAQ, asking_for("May I smoke?", "May  I park?", "Is food allowed?"))
+    assert sentence.startswith("q0, q1: 2 of 3 questions are literally the text of a document")
+    assert "(2 the title): q0 is the title of f0" in sentence
+
+
+def test_questions_that_are_title_and_content_stand_in_the_same_warning():
+    both = "May I park?\nYes, you may park here."
+    sentence = warning(FAQ, asking_for("May I smoke?", both, "Yes, you may eat here."))
+    for part in ("3 of 3", "1 the title,", "1 the title and content", "1 the content"):
+        assert part in sentence
+
+
+def test_an_empty_title_is_no_text_of_a_question():
+    docs = [doc | {"title": ""} for doc in FAQ]
+    (sentence,) = validate_dataset(docs, asking_for("a", "b", "c")).warnings
+    assert "empty title" in sentence
+
+
+# ---------------------------------------------------------------- Unicode forms of texts
+
+KOREAN = [{"doc_id": "f0", "title": "", "content": "도서관은 아침 아홉 시에 연다."}]
+ASKED = asking_for("도서관은 언제 여나요?")
+
+
+def in_form(form, records, field):
+    return [record | {field: unicodedata.normalize(form, record[field])} for record in records]
+
+
+@pytest.mark.parametrize(
+    ("questions", "documents"), [("NFD", "NFC"), ("NFC", "NFD")], ids=["NFD asked", "NFC asked"]
+)
+def test_questions_in_one_unicode_form_and_documents_in_the_other(questions, documents):
+    docs, all_qa = in_form(documents, KOREAN, "content"), in_form(questions, ASKED, "question")
+    sentence = next(line for line in validate_dataset(docs, all_qa).warnings if "Unicode" in line)
+    for fact in (f"1 of 1 questions are in Unicode form {questions}", f"in {documents}"):
+        assert fact in sentence
+    assert "unicodedata.normalize" in sentence
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_one_unicode_form_everywhere_is_no_finding(form):
+    docs, all_qa = in_form(form, KOREAN, "content"), in_form(form, ASKED, "question")
+    assert not any("Unicode" in line for line in validate_dataset(docs, all_qa).warnings)
+
+
+def test_a_letter_that_nfc_replaces_by_another_is_no_other_form():
+    ohm = [{"doc_id": "f0", "title": "", "content": "저항은 5 \u2126 이다."}]
+    assert not any("Unicode" in line for line in validate_dataset(ohm, ASKED).warnings)
 
 
 def test_empty_titles_are_one_warning():
