@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Record, as_records, refuse_odd_columns, want_fields
-from rageval_kit.other_tools import from_other_tool
 from rageval_kit.messages import is_number, name_some, shown, typed, warn_user, wrong_type
+from rageval_kit.other_tools import from_other_tool
 
 AllQA: TypeAlias = Sequence[Record] | Mapping[Any, Any] | pd.DataFrame | Any  # another tool's
 
 # A table of judgements calls its grades by one of these: the kit, PyTerrier, trec_eval, BEIR.
-_GRADES = ("relevance", "grade", "label", "rel", "score")
+GRADES = ("relevance", "grade", "label", "rel", "score")
 _LARGEST_GRADE = 1e300  # a sum of such gains is still a number
 
 
@@ -299,7 +299,7 @@ def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
 
 
 def _grades_of(qrels: pd.DataFrame) -> np.ndarray:
-    found = [column for column in _GRADES if column in qrels]
+    found = [column for column in GRADES if column in qrels]
     if len(found) > 1:
         raise ValueError(
             f"all_qa: which column holds the grades, {' or '.join(found)}? "
