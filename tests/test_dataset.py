@@ -183,7 +183,9 @@ def test_beir_reads_the_test_split_if_none_is_named(beir):
 
 
 def test_a_beir_query_that_no_split_judges_is_named(beir):
-    with pytest.warns(UserWarning, match=r"1 query of queries\.jsonl left out.*: q2\. Judge"):
+    with pytest.warns(
+        UserWarning, match=r"1 query of queries\.jsonl left out, not judged.*: q2\. Judge"
+    ):
         assert [qa["query_id"] for qa in load_dataset(beir).all_qa] == ["q1"]
 
 
@@ -267,8 +269,8 @@ def test_a_file_in_place_of_its_folder_is_told_with_the_folder(own):
 def test_a_file_outside_of_a_dataset_is_not_told_to_give_its_folder(tmp_path):
     (tmp_path / "x.csv").write_text("a,b")
     message = refusal(tmp_path / "x.csv", NotADirectoryError)
-    assert "is a file. A folder with corpus.jsonl and queries.jsonl is wanted" in message
-    assert "pandas.read_csv" in message
+    assert "is a file. Give a folder with corpus.jsonl and queries.jsonl" in message
+    assert "load_qrels" in message
 
 
 @pytest.mark.parametrize("depth", ["ko", "lecture/ko"])
