@@ -280,8 +280,8 @@ def _read_columns(
 def _write_columns(path: str | Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     _refuse_unwritable(
         [str(value) for row in rows for value in row],
-        r"[\ud800-\udfff]|^$",
-        "is empty, or holds half a character (a lone surrogate), which no file can keep",
+        r"[\x00\ud800-\udfff]|^$",
+        "is empty, or holds NUL or half a character (a lone surrogate), which no text file can keep",
     )
 
     # Quoted where needed, as csv.writer does in Python 3.13: older ones forget a lone \r.
