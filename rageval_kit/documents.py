@@ -100,17 +100,17 @@ def as_table(given: Any, name: str) -> Any:
     """
     if isinstance(given, (pd.DataFrame, list, dict)):
         return given
-    try:
-        if hasattr(given, "to_pydict"):  # pyarrow
-            columns = given.to_pydict()
-        elif hasattr(given, "to_dicts"):  # polars
-            columns = given.to_dict(as_series=False)
-        elif hasattr(given, "column_names") and hasattr(given, "to_dict"):  # datasets
-            columns = given.to_dict()
-        else:
-            return given
-    except (KeyError, ValueError) as error:  # pyarrow's for a column that appears twice
-        raise ValueError(f"{name}: the table cannot be read ({error}). Fix its columns.") from None
+    if hasattr(given, "to_pydict"):  # pyarrow
+        columns = given.to_pydict()
+    elif hasattr(given, "to_dicts"):  # polars
+        columns = given.to_dict(as_series=False)
+    elif hasattr(given, "column_names") and hasattr(given, "to_dict"):  # datasets
+        columns = given.to_dict()
+    else:
+        return given
+
+    # pyarrow's may have two columns of a name, of which a dict holds one.
+    refuse_odd_columns(pd.DataFrame(columns=list(getattr(given, "column_names", columns))), name)
     without_none = {name: list(map(_without_none, cells)) for name, cells in columns.items()}
     return pd.DataFrame(without_none)
 

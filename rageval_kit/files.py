@@ -281,7 +281,7 @@ def _write_columns(path: str | Path, header: Sequence[str], rows: Sequence[Seque
     _refuse_unwritable(
         [str(value) for row in rows for value in row],
         r"[\x00\ud800-\udfff]|^$",
-        "is empty, or holds NUL or half a character (a lone surrogate), which no text file can keep",
+        "is empty, or holds NUL or half a character (a lone surrogate), which no text can keep",
     )
 
     # Quoted where needed, as csv.writer does in Python 3.13: older ones forget a lone \r.

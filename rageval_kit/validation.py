@@ -78,12 +78,11 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
     of_query = ["query_id", "question", "relevant_doc_ids"]
 
     # Judgements alone have no questions; as a table they can be read as a whole or not.
-    if is_of_grades:
+    columns = set(all_qa) if isinstance(all_qa, pd.DataFrame) else set()
+    is_table = "doc_id" in columns and "relevant_doc_ids" not in columns
+    if is_table or is_of_grades:
         of_query.remove("question")
-    elif (
-        isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa and "relevant_doc_ids" not in all_qa
-    ):
-        of_query.remove("question")
+    if is_table:
         try:
             queries = as_queries(all_qa)
         except (KeyError, TypeError, ValueError) as error:

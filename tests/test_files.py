@@ -604,21 +604,9 @@ def test_swapped_arguments_are_told(tmp_path):
 
 
 # Ids that a file of TREC's form would give back as others.
-UNSEEN_IDS = [
-    "a ",
-    " a",
-    "a\xa0",
-    "\ufeffa",
-    "a\x1f",
-    "a\x85b",
-    "a\0",
-    "a\tb",
-    "a\nb",
-    "a\r",
-    "\r\na",
-]
+UNSEEN_IDS = ["a ", " a", "a\xa0", "\ufeffa", "a\x1f", "a\x85b", "a\tb", "a\nb", "a\r", "\r\na"]
 # Those that no file can hold.
-LOST_IDS = ["a\ud83d", ""]
+LOST_IDS = ["a\ud83d", "a\0", ""]
 
 
 def refused_and_the_old_file_stays(path, doc_id, said):
@@ -639,7 +627,9 @@ def test_an_id_that_would_come_back_as_another_is_refused_and_the_old_file_stays
 @pytest.mark.parametrize("name", ["table.csv", "table.tsv"])
 @pytest.mark.parametrize("doc_id", LOST_IDS, ids=ascii)
 def test_an_id_that_no_file_can_hold_is_refused_and_the_old_file_stays(tmp_path, doc_id, name):
-    refused_and_the_old_file_stays(tmp_path / name, doc_id, "is empty, or holds half a character")
+    refused_and_the_old_file_stays(
+        tmp_path / name, doc_id, "is empty, or holds NUL or half a character"
+    )
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

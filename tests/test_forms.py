@@ -283,7 +283,15 @@ def test_documents_and_queries_may_stand_in_another_tools_table(make):
 
 @pytest.mark.parametrize("qrels", [GRADES, [Qrel(*row, "0") for row in JUDGED]])
 def test_judgements_of_other_tools_pass_the_validation(qrels, capsys):
-    assert not [f for f in validate_dataset(DOCS, qrels).findings if f.level == "error"]
+    validate_dataset(DOCS, qrels)
+    assert "[OK] 5 documents, 3 queries: 0 errors" in capsys.readouterr().out
+
+
+def test_a_column_that_appears_twice_in_another_tools_table_is_refused():
+    table = LikePyarrow(columns_of(HITS, "score"))
+    table.column_names = ["query_id", "doc_id", "score", "score"]
+    with pytest.raises(ValueError, match="results: the column score appears twice"):
+        evaluate(ALL_QA, table)
 
 
 # ---------------------------------------------------------------- what a table of judgements says
