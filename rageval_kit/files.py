@@ -238,12 +238,23 @@ def _read_columns(
         wanted: the fields that there must be, with something in every row.
 
     Returns:
-        None for any other file, and for a .tsv without such a header: its lines are BEIR's or
+        None for any other file, and for a .tsv that is no such table: its lines are BEIR's or
         TREC's, where a quote is a letter as any other.
     """
     mark = _column_mark(path)
     if mark is None:
         return None
+    try:
+        return _rows_under_header(path, text, mark, fields, wanted)
+    except ValueError:
+        if mark == "\t":
+            return None
+        raise
+
+
+def _rows_under_header(
+    path: str | Path, text: str, mark: str, fields: Mapping[str, str], wanted: Sequence[str]
+) -> pd.DataFrame:
     rows: dict[int, list[str]] = {}
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     try:
@@ -251,16 +262,12 @@ def _read_columns(
             if any(map(str.strip, row)):
                 rows[reader.line_num] = row
     except csv.Error as error:
-        if mark == "\t":
-            return None
         raise wrong_line(path, reader.line_num, f"not CSV ({error}). Fix the quotes.") from None
 
     # The header says which column is which, in any order.
     first, header = next(iter(rows.items()), (1, []))
     columns = recognise(header, fields, {}, str(path))
     if not set(wanted) <= set(columns):
-        if mark == "\t":
-            return None
         what = f"a header with {', '.join(wanted)} was wanted, found {name_some(header)}."
         raise wrong_line(path, first, f"{what} Rename the columns.")
 
