@@ -66,6 +66,12 @@ QRELS = {
     "doc_id": "doc_id document_id corpus_id corpus docno pid 문서id",
     "relevance": f"{QUESTIONS['relevance']} label score",
 }
+RUN = {
+    "query_id": QRELS["query_id"],
+    "doc_id": QRELS["doc_id"],
+    "score": "score",
+    "name": "name",
+}
 
 
 def recognise(

@@ -12,7 +12,7 @@ beside them; one JSON file holds both in LlamaIndex's form, SQuAD's, or under ``
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ import pandas as pd
 
 from rageval_kit.cells import as_number, as_text
 from rageval_kit.columns import QRELS, named, recognise
-from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl, wrong_line
+from rageval_kit.files import as_path, load_qrels, not_found, read_jsonl, read_text, wrong_line
 from rageval_kit.forms import TABLES, Both, ending, read_table
 from rageval_kit.loading import Dataset, load_documents, load_questions
-from rageval_kit.messages import count, name_some, shown, wrong_type
+from rageval_kit.messages import count, name_some, shown, warn_user, wrong_type
 
 # What the two files of a folder are called, before the ending.
 _DOCUMENTS = ("corpus", "docs", "documents")
@@ -40,7 +40,8 @@ def load_dataset(source: str | Path, split: str | None = None) -> Dataset:
             ``qrels.tsv`` (.txt, .jsonl) beside them (query-id, corpus-id, score; or TREC's). Or a
             JSON file in LlamaIndex's form, SQuAD's, or with ``docs`` and ``all_qa``.
         split: which BEIR judgements to use; None means ``test``, or the only file there is.
-            BEIR keeps the queries of all splits in one file: all_qa holds those of this split.
+            BEIR keeps the queries of all splits in one file: all_qa holds those of this split, and
+            a warning names those that no split judges.
 
     Returns:
         ``Dataset(docs, all_qa)``, two lists of dicts in the order of the files.
@@ -92,7 +93,11 @@ def _read_object(path: Path) -> Dataset:
 
 def _refuse_no_folder(folder: Path) -> None:
     if folder.is_file():
-        raise NotADirectoryError(f"{folder} is a file. Give its folder: {folder.parent}.")
+        cure = f"Give its folder: {folder.parent}"
+        if not any(folder.parent.glob("corpus.*")):
+            cure = "Give a folder with corpus.jsonl and queries.jsonl; load_documents, "
+            cure += "load_questions, load_qrels and load_run read files"
+        raise NotADirectoryError(f"{folder} is a file. {cure}.")
     if not folder.is_dir():
         raise not_found(folder)
 
@@ -169,7 +174,23 @@ def _judged_queries(
         cure = "Are the two files of one dataset?"
         raise ValueError(f"{qrels_path}: {found}: {name_some(unknown)}. {cure}")
     judged = [query for query in queries if query["query_id"] in grades]
+    _warn_of_unjudged(queries, grades.keys(), qrels_path, queries_path)
     return [{**query, "relevant_doc_ids": grades[query["query_id"]]} for query in judged]
+
+
+def _warn_of_unjudged(
+    queries: list[dict[str, Any]], judged: Set[str], qrels_path: Path, queries_path: Path
+) -> None:
+    """Name the queries that no split judges: a judgement was forgotten, or no document answers."""
+    unjudged = [query["query_id"] for query in queries if query["query_id"] not in judged]
+    if unjudged and qrels_path.parent.name == "qrels":  # the first field of each line is enough
+        texts = [read_text(path) for path in qrels_path.parent.glob("*.tsv")]
+        known = {line.split("\t")[0].strip() for text in texts for line in text.split("\n")}
+        unjudged = [query_id for query_id in unjudged if query_id not in known]
+    if unjudged:
+        found = f"{count(len(unjudged), 'query')} of {queries_path.name} left out, not judged"
+        cure = "Judge them, or add them with relevant_doc_ids=[] if no document answers"
+        warn_user(f"{found} in {qrels_path.parent}: {name_some(unjudged)}. {cure}.")
 
 
 def _qrels(path: Path) -> pd.DataFrame:

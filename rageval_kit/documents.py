@@ -40,7 +40,7 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
     """Return the documents as a list of dicts, each with an id of its own.
 
     Args:
-        docs: dicts, a DataFrame, or LangChain documents.
+        docs: dicts, a table, or LangChain documents.
         want: the fields that every document must have.
 
     >>> as_docs([{"doc_id": "doc_001", "content": "Retrieval comes first."}])
@@ -78,6 +78,7 @@ def as_docs(docs: Docs, want: Sequence[str] = ("doc_id",)) -> list[Record]:
 
 def as_records(records: Any, name: str) -> list[Record]:
     """Return docs or all_qa as a list of dicts; ``name`` is what an error calls it."""
+    records = as_table(records, name)
     if isinstance(records, pd.DataFrame):
         refuse_odd_columns(records, name)
         rows = records.itertuples(index=False, name=None)
@@ -85,11 +86,39 @@ def as_records(records: Any, name: str) -> list[Record]:
     if not is_list(records):
         raise wrong_type(name, "a list of dicts or a DataFrame", records)
 
-    records = [read_document(record) if _is_langchain(record) else record for record in records]
+    records = [read_document(record) if is_langchain(record) else record for record in records]
     for position, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
             raise wrong_type(f"{name}, entry {position},", "a dict", record)
     return records
+
+
+def as_table(given: Any, name: str) -> Any:
+    """Return a table of polars, pyarrow or datasets as a DataFrame; anything else as it is.
+
+    A row of theirs holds every key of a column of dicts, with None where it has none: those go.
+    """
+    if isinstance(given, (pd.DataFrame, list, dict)):
+        return given
+    if hasattr(given, "to_pydict"):  # pyarrow
+        columns = given.to_pydict()
+    elif hasattr(given, "to_dicts"):  # polars
+        columns = given.to_dict(as_series=False)
+    elif hasattr(given, "column_names") and hasattr(given, "to_dict"):  # datasets
+        columns = given.to_dict()
+    else:
+        return given
+
+    # pyarrow's may have two columns of a name, of which a dict holds one.
+    refuse_odd_columns(pd.DataFrame(columns=list(getattr(given, "column_names", columns))), name)
+    without_none = {name: list(map(_without_none, cells)) for name, cells in columns.items()}
+    return pd.DataFrame(without_none)
+
+
+def _without_none(cell: Any) -> Any:
+    if not isinstance(cell, dict):
+        return cell
+    return {key: value for key, value in cell.items() if value is not None}
 
 
 def want_fields(record: Record, fields: Sequence[str], where: str) -> None:
@@ -145,7 +174,8 @@ def field_text(doc: Record, field: str) -> str:
 # ---------------------------------------------------------------- LangChain's documents
 
 
-def _is_langchain(record: Any) -> bool:
+def is_langchain(record: Any) -> bool:
+    """Say whether it is a LangChain document, or made like one."""
     return hasattr(record, "page_content") and hasattr(record, "metadata")
 
 

@@ -2,8 +2,9 @@
 
 JSON lines; runs (TREC) and relevance judgements (TREC and BEIR); each packed (.gz) or not. A line
 of a run is ``query_id Q0 doc_id rank score name``. A judgement is ``query_id 0 doc_id grade``
-(TREC) or ``query-id corpus-id score`` parted by tabs, often under a header (BEIR). Ids are read as
-texts and kept as they are written: 09081824 and 830e2936 are ids, not numbers.
+(TREC) or ``query-id corpus-id score`` parted by tabs, often under a header (BEIR). A file whose
+name ends in .csv or .tsv holds either as a table with a header, quoted where needed, and so any id.
+Ids are read as texts and kept as they are written: 09081824 and 830e2936 are ids, not numbers.
 """
 
 import codecs
@@ -24,6 +25,7 @@ from typing import Any, TextIO, cast
 import numpy as np
 import pandas as pd
 
+from rageval_kit.columns import QRELS, RUN, recognise
 from rageval_kit.judgements import AllQA, read_judgements, refuse_repeated
 from rageval_kit.messages import name_some, shown, warn_user, wrong_type
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score_steps
@@ -31,6 +33,7 @@ from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
 _TREC_QRELS = ("query_id", "0", "doc_id", "relevance")
 _BEIR_QRELS = ("query_id", "doc_id", "relevance")
+_TABLE_OF_RUN = ("query_id", "doc_id", "rank", "score", "name")
 _KINDS = {3: "BEIR judgements: load_qrels", 4: "TREC judgements: load_qrels", 6: "a run: load_run"}
 
 # The header of judgements, with or without the column of zeros. In another order it is none, and
@@ -40,13 +43,32 @@ _HEADER = re.compile(
 )
 _LFS_POINTER = b"version https://git-lfs"
 _UNPACKED_SAFELY = 100 * 2**20
+_NOT_IN_TREC = (
+    r"[\s\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]|^$",
+    "holds white space or a character that is not seen, or is empty: TREC's form cannot hold it. "
+    "Save to a path that ends in .csv or .tsv, which hold any id",
+)
+_JSON = re.compile(r'\s*[\[{]\s*["{]')
+
+# How a file begins that is no text, the endings that it may then have, what it is, and a cure.
+NO_TEXT = (
+    (b"PK\x03\x04", (".xlsx",), "a zip, as Excel's .xlsx is", "Unpack it, or name it .xlsx"),
+    (b"PK\x05\x06", (), "an empty zip", "Unpack it again"),
+    (b"%PDF", (".pdf",), "a PDF", "Name it .pdf"),
+    (b"PAR1", (".parquet",), "a Parquet file", "Name it .parquet"),
+    (b"ARROW1", (), "an Arrow file", "Save it as Parquet or CSV"),
+    (b"\x1f\x8b", (), "packed with gzip", "Name it .gz"),
+    (b"\x80\x04", (), "a pickle, which is never opened", "Save it as Parquet or CSV"),
+    (b"\x80\x05", (), "a pickle, which is never opened", "Save it as Parquet or CSV"),
+    (b"SQLite format 3", (), "an SQLite database", "Save the table as CSV"),
+)
 
 
 # ---------------------------------------------------------------- runs and judgements
 
 
 def load_run(path: str | Path) -> pd.DataFrame:
-    """Read a TREC run.
+    """Read a run in TREC's form; of a .csv or .tsv the columns ``query_id, doc_id, score``.
 
     Returns:
         ``query_id, doc_id, score``, a row a hit, in the order of the file; the run's name is in
@@ -57,20 +79,32 @@ def load_run(path: str | Path) -> pd.DataFrame:
         FileNotFoundError: there is no such file.
         ValueError: the file cannot be read as a run; the message names file and line.
     """
-    table = _read_table(path, read_text(path), _RUN, r"\s+")
+    text = read_text(path)
+    table = _read_columns(path, text, RUN, ("query_id", "doc_id", "score"))
+    if table is None:
+        table = _read_lines_of_run(path, text)
+    if table.empty:
+        raise ValueError(f"{path} holds no hit, only a header. Add lines below it.")
+
+    run = table[["query_id", "doc_id"]].assign(score=_numbers(path, table, "score"))
+    run.attrs = {"name": table["name"].iloc[0]} if "name" in table else {}
+    return run.reset_index(drop=True)
+
+
+def _read_lines_of_run(path: str | Path, text: str) -> pd.DataFrame:
+    table = _read_table(path, text, _RUN, r"\s+")
     swapped = ~table["rank"].str.fullmatch(r"-?\d+")
     if swapped.any():
         line: Any = swapped.idxmax()
         what = f"the rank {table.loc[line, 'rank']!r} is not a whole number."
         raise wrong_line(path, line, f"{what} Are rank and score swapped?", _RUN)
-
-    run = table[["query_id", "doc_id"]].assign(score=_numbers(path, table, "score", _RUN))
-    run.attrs = {"name": table["name"].iloc[0]}
-    return run.reset_index(drop=True)
+    return table
 
 
 def load_qrels(path: str | Path) -> pd.DataFrame:
     """Read relevance judgements in TREC's or BEIR's form, with or without a header.
+
+    The columns of a .csv are ``query_id, doc_id, relevance``, or as other tools call them.
 
     Returns:
         ``query_id, doc_id, relevance``, a row a judgement; usable as all_qa in every metric
@@ -81,6 +115,25 @@ def load_qrels(path: str | Path) -> pd.DataFrame:
         ValueError: the file cannot be read as judgements; the message names file and line.
     """
     text = read_text(path)
+    table = _read_columns(path, text, QRELS, _BEIR_QRELS)
+    if table is None:
+        table = _read_lines_of_qrels(path, text)
+    if table.empty:
+        raise ValueError(f"{path} holds no judgement, only a header. Add lines below it.")
+
+    # One judgement a query and document.
+    table = table.assign(relevance=_numbers(path, table, "relevance"))
+    table = table[["query_id", "doc_id", "relevance"]].drop_duplicates()
+    again = table.duplicated(["query_id", "doc_id"])
+    if again.any():
+        line: Any = again.idxmax()
+        query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
+        what = f"{query_id} -> {doc_id} has another grade above. Keep one."
+        raise wrong_line(path, line, what)
+    return table.reset_index(drop=True)
+
+
+def _read_lines_of_qrels(path: str | Path, text: str) -> pd.DataFrame:
     lines = [line.strip("\r\n") for line in text.split("\n") if line.strip()]
 
     # Tabs part the fields if they do so in every line, since ids may hold spaces then; but four
@@ -92,38 +145,27 @@ def load_qrels(path: str | Path) -> pd.DataFrame:
     names = _BEIR_QRELS if n_fields == 3 else _TREC_QRELS
 
     table = _read_table(path, text, names, "\t" if by_tabs else r"\s+")
-    if _HEADER.fullmatch(lines[0].strip()):
-        table = table.iloc[1:]
-    if table.empty:
-        raise ValueError(f"{path} holds no judgement, only a header. Add lines below it.")
-
-    # One judgement a query and document.
-    table = table.assign(relevance=_numbers(path, table, "relevance", names))
-    table = table[["query_id", "doc_id", "relevance"]].drop_duplicates()
-    again = table.duplicated(["query_id", "doc_id"])
-    if again.any():
-        line: Any = again.idxmax()
-        query_id, doc_id = table.loc[line, ["query_id", "doc_id"]]
-        what = f"{query_id} -> {doc_id} has another grade above. Keep one."
-        raise wrong_line(path, line, what)
-    return table.reset_index(drop=True)
+    return table.iloc[1:] if _HEADER.fullmatch(lines[0].strip()) else table
 
 
 def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") -> None:
-    """Write results as a TREC run that other tools rank in the same order.
+    """Write results as a run that other tools rank in the same order, in TREC's form.
+
+    TREC's form cannot hold an id with a blank, such as a file's name. A path that ends in .csv or
+    .tsv gets a table with a header, which can: ``query_id, doc_id, rank, score, name``.
 
     Distances are written with a minus sign, since tools expect a higher score to be better. Equal
     scores are stepped down in the last digit of a float32, since tools order ties by doc_id.
     Results without scores get ``k, k - 1, ...``.
 
     Args:
-        results: ``{query_id: [hit, ...]}`` or a DataFrame, see `relevance_matrix`.
+        results: in any of the forms that `relevance_matrix` lists.
         path: the file; packed if it ends in .gz. It is written whole or not at all.
-        name: the run's name, without white space.
+        name: the run's name.
 
     Raises:
-        ValueError: an id or the name holds white space, which the form cannot hold; or scores rise
-            in one ranking and fall in another.
+        ValueError: an id or the name holds what the form cannot hold; or scores rise in one
+            ranking and fall in another.
     """
     rankings = as_rankings(results)
     lower_is_better = direction(rankings)
@@ -131,23 +173,29 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
         found = "The scores rise in one place and fall in another: which are the better ones?"
         raise ValueError(f"{found} Order all rankings alike, or leave the scores out.")
 
-    docs = [hit["doc_id"] for ranking in rankings.values() for hit in ranking]
-    _refuse_unwritable([name, *rankings, *docs], r"\s")
-    lines = []
+    rows = []
     for query_id, ranking in rankings.items():
         scores = _falling_scores(ranking, lower_is_better)
         for rank, (hit, score) in enumerate(zip(ranking, scores, strict=True), start=1):
-            lines.append(f"{query_id} Q0 {hit['doc_id']} {rank} {score!r} {name}\n")
-    _write(path, lines)
+            rows.append((query_id, hit["doc_id"], rank, score, name))
+    if _column_mark(path):
+        _write_columns(path, _TABLE_OF_RUN, rows)
+        return
+
+    docs = [hit["doc_id"] for ranking in rankings.values() for hit in ranking]
+    _refuse_unwritable([name, *rankings, *docs], *_NOT_IN_TREC)
+    _write(path, ["{} Q0 {} {} {!r} {}\n".format(*row) for row in rows])
 
 
 def save_qrels(all_qa: AllQA, path: str | Path) -> None:
-    """Write the judgements of all_qa, in BEIR's form to a .tsv (or .tsv.gz), else in TREC's.
+    """Write the judgements of all_qa: to a .tsv in BEIR's form, to a .csv as a table, else TREC's.
+
+    TREC's form cannot hold an id with a blank; the other two, which have a header, hold any.
 
     A query without a judgement has no line in such a file, and is named in a warning.
 
     Raises:
-        ValueError: an id holds white space (BEIR: a tab), or a grade is not a whole number.
+        ValueError: an id holds what the form cannot hold, or a grade is not a whole number.
     """
     judged = read_judgements(all_qa)
     refuse_repeated(judged)
@@ -160,11 +208,98 @@ def save_qrels(all_qa: AllQA, path: str | Path) -> None:
         warn_user(f"not written, since nothing is judged for them: {name_some(without)}.")
 
     queries = judged.query_ids.to_numpy()[judged.rows]
-    is_beir = as_path(path).name.removesuffix(".gz").endswith(".tsv")
-    _refuse_unwritable([*queries, *judged.docs], r"^\s|\s$" if is_beir else r"\s")
-    form = "{}\t{}\t{:.0f}\n" if is_beir else "{} 0 {} {:.0f}\n"
-    header = ["query-id\tcorpus-id\tscore\n"] if is_beir else []
-    _write(path, header + list(map(form.format, queries, judged.docs, judged.grades)))
+    grades = [f"{grade:.0f}" for grade in judged.grades]
+    mark = _column_mark(path)
+    if mark:
+        header = ("query-id", "corpus-id", "score") if mark == "\t" else _BEIR_QRELS
+        _write_columns(path, header, list(zip(queries, judged.docs, grades, strict=True)))
+        return
+    _refuse_unwritable([*queries, *judged.docs], *_NOT_IN_TREC)
+    _write(path, list(map("{} 0 {} {}\n".format, queries, judged.docs, grades)))
+
+
+# ---------------------------------------------------------------- tables with a header
+
+
+def _column_mark(path: str | Path) -> str | None:
+    """Return what parts the columns of a .csv or .tsv (or .csv.gz); None for any other file."""
+    name = Path(as_path(path).name.removesuffix(".gz"))
+    return {".csv": ",", ".tsv": "\t"}.get(name.suffix)
+
+
+def _read_columns(
+    path: str | Path, text: str, fields: Mapping[str, str], wanted: Sequence[str]
+) -> pd.DataFrame | None:
+    """Read a .csv or .tsv with a header as texts; the index counts the lines from 1.
+
+    Args:
+        path, text: the file, and what it holds.
+        fields: what each column may be called.
+        wanted: the fields that there must be, with something in every row.
+
+    Returns:
+        None for any other file, and for a .tsv that is no such table: its lines are BEIR's or
+        TREC's, where a quote is a letter as any other.
+    """
+    mark = _column_mark(path)
+    if mark is None:
+        return None
+    try:
+        return _rows_under_header(path, text, mark, fields, wanted)
+    except ValueError:
+        if mark == "\t":
+            return None
+        raise
+
+
+def _rows_under_header(
+    path: str | Path, text: str, mark: str, fields: Mapping[str, str], wanted: Sequence[str]
+) -> pd.DataFrame:
+    rows: dict[int, list[str]] = {}
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    try:
+        for row in reader:
+            if any(map(str.strip, row)):
+                rows[reader.line_num] = row
+    except csv.Error as error:
+        raise wrong_line(path, reader.line_num, f"not CSV ({error}). Fix the quotes.") from None
+
+    # The header says which column is which, in any order.
+    first, header = next(iter(rows.items()), (1, []))
+    columns = recognise(header, fields, {}, str(path))
+    if not set(wanted) <= set(columns):
+        what = f"a header with {', '.join(wanted)} was wanted, found {name_some(header)}."
+        raise wrong_line(path, first, f"{what} Rename the columns.")
+
+    # Every row holds as many fields, and none of the wanted is empty.
+    rows.pop(first, None)
+    places = {field: header.index(column) for field, column in columns.items()}
+    for line, row in rows.items():
+        empty = len(row) == len(header) and any(not row[places[field]] for field in wanted)
+        if empty or len(row) != len(header):
+            found = "an empty one" if empty else len(row)
+            what = f"{len(header)} fields were wanted, found {found}."
+            raise wrong_line(path, line, what, header)
+    cells = {field: [row[place] for row in rows.values()] for field, place in places.items()}
+    return pd.DataFrame(cells, index=list(rows), dtype=object)
+
+
+def _write_columns(path: str | Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    _refuse_unwritable(
+        [str(value) for row in rows for value in row],
+        r"[\x00\ud800-\udfff]|^$",
+        "is empty, or holds NUL or half a character (a lone surrogate), which no text can keep",
+    )
+
+    # Quoted where needed, as csv.writer does in Python 3.13: older ones forget a lone \r.
+    mark = _column_mark(path) or ""
+    needs_quotes = re.compile(rf'[{mark}"\r\n]')
+
+    def cell(value: Any) -> str:
+        text = str(value)
+        return '"{}"'.format(text.replace('"', '""')) if needs_quotes.search(text) else text
+
+    _write(path, [mark.join(map(cell, row)) + "\n" for row in (header, *rows)])
 
 
 # ---------------------------------------------------------------- lines of fields
@@ -172,6 +307,10 @@ def save_qrels(all_qa: AllQA, path: str | Path) -> None:
 
 def _read_table(path: str | Path, text: str, names: Sequence[str], separator: str) -> pd.DataFrame:
     """Read fields as texts; the index counts the lines of the file from 1."""
+    if _JSON.match(text):
+        found = f"{path} holds JSON. A dataset is read by load_dataset(folder)"
+        cure = "json.loads(path.read_text()) gives a dict of dicts, which is taken as it is"
+        raise ValueError(f"{found}; {cure}.")
     try:
         with warnings.catch_warnings():
             # pandas' word for fields that it would drop
@@ -205,6 +344,8 @@ def _read_table(path: str | Path, text: str, names: Sequence[str], separator: st
 def _wrong_count(path: Any, text: str, names: Sequence[str], line: Any, found: Any) -> ValueError:
     n_fields = len(text.lstrip().partition("\n")[0].split())
     other = _KINDS.get(n_fields) if n_fields != len(names) else None
+    if n_fields == 1 and "," in text.partition("\n")[0]:
+        other = "CSV, whose name must end in .csv"
     looks = f" It looks like {other}." if other else ""
     what = f"{len(names)} fields were wanted, found {found}.{looks}"
     return wrong_line(path, line, what, names)
@@ -216,14 +357,14 @@ def wrong_line(path: Any, line: Any, what: str, order: Sequence[str] = ()) -> Va
     return ValueError(f"{path}, line {line}: {what}{wanted}")
 
 
-def _numbers(path: str | Path, table: pd.DataFrame, column: str, names: Sequence[str]) -> pd.Series:
+def _numbers(path: str | Path, table: pd.DataFrame, column: str) -> pd.Series:
     numbers = pd.to_numeric(table[column], errors="coerce").astype(float)
     # A score may be infinite, and ranks first or last; a grade may not.
     broken = numbers.isna() if column == "score" else numbers.isna() | np.isinf(numbers)
     if broken.any():
         line: Any = broken.idxmax()
         what = f"the {column} {table.loc[line, column]!r} is not a number."
-        raise wrong_line(path, line, what, names)
+        raise wrong_line(path, line, what, table.columns.tolist())
     return numbers
 
 
@@ -239,13 +380,11 @@ def _falling_scores(ranking: Sequence[Hit], lower_is_better: bool | None) -> lis
     return scores
 
 
-def _refuse_unwritable(ids: Sequence[Any], white_space: str) -> None:
-    """Refuse what would be read back as something else, such as an id that ends in a blank."""
-    unwritable = re.compile(rf"{white_space}|[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]|^$")
-    broken = next((value for value in ids if unwritable.search(str(value))), None)
+def _refuse_unwritable(ids: Sequence[Any], unwritable: str, why: str) -> None:
+    """Refuse what would be read back as something else, such as an id with a blank."""
+    broken = next((value for value in ids if re.search(unwritable, str(value))), None)
     if broken is not None:
-        what = "holds white space or a character that is not seen, or is empty"
-        raise ValueError(f"{broken!r} {what}: not for a file of this form. Give it another name.")
+        raise ValueError(f"{shown(broken)} {why}. Or give it another name.")
 
 
 def _write(path: str | Path, lines: Sequence[str]) -> None:
@@ -382,11 +521,21 @@ def read_text(path: str | Path) -> str:
         OSError: there is no such file, or it cannot be read.
         ValueError: it is not UTF-8, empty, not gzip though called so, or a Git LFS pointer.
     """
+    _refuse_no_text(path)
     with open_text(path, "utf-8-sig", newline="") as file:
         text = file.read()
     if not text.strip():
         raise _empty(path)
     return text
+
+
+def _refuse_no_text(path: str | Path) -> None:
+    """Refuse a file that is known by its first bytes, and name it."""
+    start = next(read_blocks(path), b"")
+    for first, endings, what, cure in NO_TEXT:
+        if start.startswith(first):
+            read_by_others = "Save it as text, or read it with pandas and give the DataFrame"
+            raise ValueError(f"{path} is {what}. {read_by_others if endings else cure}.")
 
 
 def open_text(path: str | Path, encoding: str | None = None, newline: str | None = None) -> TextIO:
@@ -416,10 +565,7 @@ def open_text(path: str | Path, encoding: str | None = None, newline: str | None
         names = " nor ".join(name.upper().removesuffix("-SIG") for name in tried)
         cure = "Save it as UTF-8, or say what it is, such as encoding='cp1252'."
         if tried == ["utf-8-sig"]:
-            cure = (
-                "Save it as UTF-8; Korean files from Excel are often CP949: "
-                "path.read_text(encoding='cp949')."
-            )
+            cure = f"Save it as UTF-8{_other_encoding(path, start)}."
         raise ValueError(f"{path} is not {names} (byte {failed[0]}). {cure}")
     known = tried[failed.index(None)]
     if b"\0" in start and not known.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
@@ -429,6 +575,16 @@ def open_text(path: str | Path, encoding: str | None = None, newline: str | None
         )
     opener = gzip.open if as_path(path).suffix == ".gz" else open
     return cast(TextIO, opener(path, "rt", encoding=known, newline=newline))
+
+
+def _other_encoding(path: str | Path, start: bytes) -> str:
+    """Say what encoding a file has that is not UTF-8, and how it is read; "" if nothing fits."""
+    is_utf_16 = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = "utf-16" if is_utf_16 else "cp949"
+    if _failure(path, encoding) is not None:
+        return ", if it is a text at all"
+    found = f"it is {encoding.upper()}, as files from Excel may be"
+    return f"; {found}: path.read_text(encoding={encoding!r})"
 
 
 def _empty(path: str | Path) -> ValueError:

@@ -23,7 +23,7 @@ import pandas as pd
 
 from rageval_kit.columns import is_known, named
 from rageval_kit.documents import read_document, refuse_odd_columns, stored_id
-from rageval_kit.files import open_text, read_blocks, refuse_bomb
+from rageval_kit.files import NO_TEXT, open_text, read_blocks, refuse_bomb
 from rageval_kit.messages import count, is_list, show_progress, shown, wrong_type
 
 Row = Mapping[str, Any]
@@ -107,17 +107,6 @@ _CURES = {
     ".pickle": "It is a pickle, which can run any program and is never opened: save it as Parquet.",
 }
 
-# What a file is by its first bytes, and the endings that it may then have.
-_FIRST_BYTES = (
-    (b"PK\x03\x04", (".xlsx",), "a zip, as Excel's .xlsx is. Unpack it, or name it .xlsx"),
-    (b"PK\x05\x06", (), "an empty zip. Unpack it again"),
-    (b"%PDF", (".pdf",), "a PDF. Name it .pdf"),
-    (b"PAR1", (".parquet",), "a Parquet file. Name it .parquet"),
-    (b"\x1f\x8b", (), "packed with gzip. Name it .gz"),
-    (b"\x80\x04", (), "a pickle, which is never opened. Save it as Parquet or CSV"),
-    (b"\x80\x05", (), "a pickle, which is never opened. Save it as Parquet or CSV"),
-    (b"SQLite format 3", (), "an SQLite database. Save the table as CSV"),
-)
 _OLE = b"\xd0\xcf\x11\xe0"
 _HTML = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<(!doctype html|html)\b", re.I)
 
@@ -125,9 +114,9 @@ _HTML = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<(!doctype html|html)\b", re.I)
 def _refuse_other_form(path: Path) -> None:
     """Refuse a file that is something else than its name says."""
     start = next(read_blocks(path), b"")
-    for first, endings, what in _FIRST_BYTES:
+    for first, endings, what, cure in NO_TEXT:
         if start.startswith(first) and ending(path) not in endings:
-            raise ValueError(f"{path} is {what}.")
+            raise ValueError(f"{path} is {what}. {cure}.")
     if start.startswith(_OLE):
         protected = "EncryptedPackage".encode("utf-16-le") in b"".join(read_blocks(path))
         what = "protected by a password" if protected else "of an old Office form (.xls, .doc)"

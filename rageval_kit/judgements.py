@@ -5,7 +5,7 @@ A judgement is (row of the query, doc_id, grade); rows number the queries in the
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Record, as_records, refuse_odd_columns, want_fields
-from rageval_kit.messages import is_number, name_some, shown, typed, wrong_type
+from rageval_kit.messages import is_number, name_some, shown, typed, warn_user, wrong_type
+from rageval_kit.other_tools import from_other_tool
 
-AllQA: TypeAlias = Sequence[Record] | pd.DataFrame
+AllQA: TypeAlias = Sequence[Record] | Mapping[Any, Any] | pd.DataFrame | Any  # another tool's
 
 # A table of judgements calls its grades by one of these: the kit, PyTerrier, trec_eval, BEIR.
-_GRADES = ("relevance", "grade", "label", "rel", "score")
+GRADES = ("relevance", "grade", "label", "rel", "score")
 _LARGEST_GRADE = 1e300  # a sum of such gains is still a number
 
 
@@ -26,8 +27,7 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
     """Return the queries as a list of dicts, each with an id of its own.
 
     Args:
-        all_qa: dicts; or a DataFrame with a row a query (``relevant_doc_ids`` in a cell) or a row a
-            judgement (``query_id, doc_id`` and, where graded, ``relevance``).
+        all_qa: in any of the forms that `relevance_matrix` lists.
         want: the fields that every query must have, as texts that are not empty.
 
     >>> as_queries([{"query_id": "q01", "question": "Why?"}], want=["question"])
@@ -38,6 +38,7 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
         KeyError: a field is missing.
         ValueError: a query_id appears twice, or a field is empty.
     """
+    all_qa = as_all_qa(all_qa)
     queries = _grouped_qrels(all_qa) if _is_qrels(all_qa) else as_records(all_qa, "all_qa")
     if not queries:
         raise ValueError("all_qa is empty: there is no query to evaluate.")
@@ -64,6 +65,39 @@ def as_queries(all_qa: AllQA, want: Sequence[str] = ()) -> list[Record]:
     return queries
 
 
+def as_all_qa(all_qa: AllQA) -> Any:
+    """Return all_qa in another tool's form as a list of dicts or a DataFrame; else as it is.
+
+    >>> as_all_qa({"q1": {"A": 2, "B": 0}})  # as pytrec takes judgements
+    [{'query_id': 'q1', 'relevant_doc_ids': {'A': 2, 'B': 0}}]
+
+    Raises:
+        TypeError: some queries of a dict have judgements, and others something else.
+        ValueError: a grade is a fraction, as scores are.
+    """
+    all_qa = from_other_tool(all_qa, "all_qa")
+    is_dict = isinstance(all_qa, Mapping)
+    if not is_dict or not any(isinstance(grades, Mapping) for grades in all_qa.values()):
+        return all_qa
+
+    for query_id, grades in all_qa.items():
+        if not isinstance(grades, Mapping):
+            found = f"all_qa, {query_id}: {{doc_id: grade}} was wanted, found {typed(grades)}"
+            raise TypeError(f"{found}. Write {{}} for a query that no document answers.")
+        _refuse_scores([grade for grade in grades.values() if is_number(grade)])
+    return [{"query_id": q, "relevant_doc_ids": dict(grades)} for q, grades in all_qa.items()]
+
+
+def _refuse_scores(grades: Any) -> None:
+    """Refuse fractions where a run looks like judgements: other tools grade in whole numbers."""
+    fraction = next((grade for grade in grades if grade % 1 > 0), None)
+    if fraction is not None:
+        raise ValueError(
+            f"all_qa: {fraction:g} looks like a score, not a grade. Are all_qa and results "
+            "swapped? Grades that are fractions are given in relevant_doc_ids, or as relevance."
+        )
+
+
 def _is_qrels(all_qa: AllQA) -> TypeGuard[pd.DataFrame]:
     """Say whether it is a table with a row a judgement."""
     is_table = isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in all_qa
@@ -78,7 +112,7 @@ def _grouped_qrels(qrels: pd.DataFrame) -> list[Record]:
     for row, doc_id, grade in zip(judged.rows, judged.docs, judged.grades, strict=True):
         queries[row]["relevant_doc_ids"][doc_id] = grade
     for query, record in zip(queries, judged.queries, strict=False):
-        query["question"] = record["question"]
+        query.update(record)
     return queries
 
 
@@ -176,7 +210,8 @@ class Judgements(NamedTuple):
     Attributes:
         query_ids: the queries, in the order of all_qa.
         rows, docs, grades: of each judgement, the row of its query, the doc_id and the grade.
-        queries: all_qa as dicts, where it came so; of a table of judgements only the questions.
+        queries: all_qa as dicts, where it came so; of a table of judgements only the questions and
+            ground truths, if it has any.
     """
 
     query_ids: pd.Index
@@ -198,6 +233,7 @@ class Judgements(NamedTuple):
 
 def read_judgements(all_qa: AllQA) -> Judgements:
     """Flatten all_qa, in its lecture form or as a table of judgements."""
+    all_qa = as_all_qa(all_qa)
     if isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in all_qa:
         return _read_qrels(all_qa)
     queries = as_queries(all_qa)
@@ -230,11 +266,24 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     docs = as_objects(qrels["doc_id"].to_numpy())
     refuse_strange_ids(docs, "doc_id", "all_qa")
 
-    queries: list[Record] = []
-    if "question" in qrels:
-        asked = qrels[["query_id", "question"]].drop_duplicates("query_id")
-        queries = as_records(asked, "all_qa")
+    queries = _read_questions(qrels, query_ids)
     return Judgements(as_index(query_ids), rows, docs, _grades_of(qrels), queries)
+
+
+def _read_questions(qrels: pd.DataFrame, query_ids: np.ndarray) -> list[Record]:
+    """Return the question and the ground truth of each query, on which its rows must agree."""
+    fields = [field for field in ("question", "ground_truth") if field in qrels]
+    queries: dict[Any, Any] = {query_id: {"query_id": query_id} for query_id in query_ids}
+    for field in fields:
+        filled = qrels[["query_id", field]].dropna()
+        for query_id, text in filled.itertuples(index=False, name=None):
+            first = queries[query_id].setdefault(field, text)
+            if first is not text and not (isinstance(text, type(first)) and first == text):
+                raise ValueError(
+                    f"all_qa, {query_id}: a second {field} under one query_id, {shown(first)} and "
+                    f"{shown(text)}. Give the other a query_id of its own, or correct it."
+                )
+    return list(queries.values()) if fields else []
 
 
 def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
@@ -250,13 +299,30 @@ def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
 
 
 def _grades_of(qrels: pd.DataFrame) -> np.ndarray:
-    found = [column for column in _GRADES if column in qrels]
+    found = [column for column in GRADES if column in qrels]
     if len(found) > 1:
         raise ValueError(
             f"all_qa: which column holds the grades, {' or '.join(found)}? "
             "Drop the others, or rename the right one to relevance."
         )
-    return numbers(qrels, found[0], "all_qa") if found else np.ones(len(qrels))
+    if not found:
+        _warn_of_unread_grades(qrels)
+        return np.ones(len(qrels))
+    grades = numbers(qrels, found[0], "all_qa")
+    if found[0] == "score":
+        _refuse_scores(grades)
+    return grades
+
+
+def _warn_of_unread_grades(qrels: pd.DataFrame) -> None:
+    """Warn of a column that may hold the grades; one that is the same in every row does not."""
+    for column in qrels.columns.drop(["query_id", "doc_id"]):
+        is_number_column = pd.api.types.is_numeric_dtype(qrels[column].dtype)
+        if is_number_column and qrels[column].nunique() > 1:
+            warn_user(
+                f"all_qa: every row counts as relevant. If the column {column} holds the grades, "
+                "rename it to relevance; else drop it."
+            )
 
 
 # ---------------------------------------------------------------- ids and columns

@@ -4,7 +4,7 @@ A hit is (row of the query, rank, doc_id); rows number the queries of all_qa in 
 count from 0.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
 from types import NoneType
@@ -28,16 +28,15 @@ from rageval_kit.judgements import (
 from rageval_kit.messages import (
     as_cutoff,
     count,
-    is_number,
     name_some,
     shown,
-    typed,
     warn_user,
     wrong_type,
 )
+from rageval_kit.other_tools import as_hits, from_other_tool, refuse_odd_score
 
 Hit: TypeAlias = dict[str, Any]
-ResultsLike: TypeAlias = Mapping[Any, Sequence[Mapping[str, Any]]] | pd.DataFrame
+ResultsLike: TypeAlias = Mapping[Any, Any] | Sequence[Any] | pd.DataFrame | Any  # another tool's
 
 _WANTED = "{query_id: [hit, ...]} or a DataFrame"
 _WANTED_COLUMNS = "results as a table needs query_id, doc_id, and rank or score"
@@ -153,7 +152,10 @@ class Results(dict[Any, list[Hit]]):
         return self._merged(self, self)
 
     def __or__(self, other: Mapping[Any, list[Hit]]) -> "Results":  # type: ignore[override]
-        return self._merged({**self, **other}, as_rankings(other) if other else self)
+        if not other:
+            return self.copy()
+        others = as_rankings(other)
+        return self._merged({**self, **others}, others)
 
     def _merged(self, hits: Mapping[Any, list[Hit]], other: "Results") -> "Results":
         """Return hits of two searches; known is what both agree on, and the shallower k."""
@@ -192,7 +194,7 @@ def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
     """Return results in any form as the lecture's dict of lists, checked, best hit first.
 
     Args:
-        results: ``{query_id: [hit, ...]}`` or a DataFrame, see `relevance_matrix`.
+        results: in any of the forms that `relevance_matrix` lists.
         want: the fields that every hit must have beside its doc_id, as texts: ``("content",)``.
 
     >>> table = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["A", "B"], "rank": [2, 1]})
@@ -204,13 +206,14 @@ def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
         ValueError: a score is not a number.
         KeyError: a column or a wanted field is missing.
     """
+    known, results = knowledge(results), from_other_tool(results, "results")
     lists: dict[Any, list[Hit]]
     if isinstance(results, pd.DataFrame):
         lists = _as_lists(results)
     elif isinstance(results, Mapping):
-        lists = {query_id: list(_as_list(hits, query_id)) for query_id, hits in results.items()}
+        lists = {q: list(as_hits(ranking, f"results, {q}")) for q, ranking in results.items()}
     else:
-        raise wrong_type("results", _WANTED, results)
+        raise _no_results(results)
 
     refuse_strange_ids(list(lists), "query_id", "results")
     for query_id, ranking in lists.items():
@@ -218,7 +221,7 @@ def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
             _check_hit(hit, f"results, {query_id}, rank {rank}", want)
     docs = [hit["doc_id"] for ranking in lists.values() for hit in ranking]
     refuse_strange_ids(docs, "doc_id", "results")
-    return Results(lists, **knowledge(results))
+    return Results(lists, **known)
 
 
 def knowledge(results: ResultsLike) -> dict[str, Any]:
@@ -231,13 +234,14 @@ def knowledge(results: ResultsLike) -> dict[str, Any]:
     return {name: attrs[name] for name in _KNOWN if name in attrs}
 
 
-def _as_list(ranking: Any, query_id: Any) -> Sequence[Any]:
-    if not isinstance(ranking, (list, tuple)):
-        raise TypeError(
-            f'results, {query_id}: a list of hits was wanted, such as [{{"doc_id": "doc_001"}}], '
-            f"best first; found {typed(ranking)}. Write [] for a query that found nothing."
-        )
-    return ranking
+def _no_results(found: Any) -> TypeError:
+    """Return the error for what is no results, with the cure for a list of rankings."""
+    if isinstance(found, Iterator):
+        return TypeError("results is a generator, which can be read only once. Give list(results).")
+    if isinstance(found, (list, tuple)) and found and isinstance(found[0], (list, tuple)):
+        what = "results is a list of rankings, and whose they are is not known"
+        return TypeError(f"{what}. Give them their query_ids: dict(zip(query_ids, results)).")
+    return wrong_type("results", _WANTED, found)
 
 
 def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
@@ -250,11 +254,8 @@ def _check_hit(hit: Any, where: str, want: Sequence[str]) -> None:
                 f"{where}: the hit {hit['doc_id']} has no {field}. search_all(...) gives it."
             )
 
-    score = hit.get("score")
-    if score is pd.NA or (is_number(score) and score != score):
-        raise ValueError(f"{where}: the score is NaN, and the order unknown. Look at the search.")
-    if score is not None and not is_number(score):
-        raise TypeError(f"{where}: the score must be a number, found {typed(score)}. Convert it.")
+    if hit.get("score") is not None:
+        refuse_odd_score(hit["score"], where)
 
 
 def _as_lists(table: pd.DataFrame) -> dict[Any, list[Hit]]:
@@ -327,13 +328,14 @@ def read_hits(results: ResultsLike, judged: Judgements, depth: int | None) -> Hi
 
     Queries without results are named in a warning, and so are results without a query.
     """
+    results = from_other_tool(results, "results")
     if isinstance(results, pd.DataFrame):
         return _read_table(results, judged, depth)
     if not isinstance(results, Mapping):
-        raise wrong_type("results", _WANTED, results)
+        raise _no_results(results)
     refuse_strange_ids(list(results), "query_id", "results")
     searched = _compare_queries(judged, as_objects(list(results)))
-    rankings = [_as_list(results.get(q, []), q)[:depth] for q in judged.query_ids]
+    rankings = [as_hits(results.get(q, []), f"results, {q}", depth) for q in judged.query_ids]
 
     # All hits at once; where that fails, hit by hit to say which is wrong.
     hits = list(chain.from_iterable(rankings))

@@ -154,12 +154,17 @@ def relevance_matrix(
     """Mark each of the first k hits of every query with its grade.
 
     Args:
-        all_qa: dicts with ``query_id`` and ``relevant_doc_ids`` (a list, or doc_id -> grade), or a
-            DataFrame of them, or of judgements: ``query_id, doc_id`` and, where graded,
-            ``relevance``. A grade of 0 or less is judged and not relevant.
-        results: ``{query_id: [hit, ...]}`` in ranked order, or a DataFrame ``query_id, doc_id``
-            with ``rank`` (from 1) or ``score`` (higher is better; equal scores by doc_id
-            descending).
+        all_qa: dicts with ``query_id`` and ``relevant_doc_ids`` (a list, or doc_id -> grade); a
+            table of them, or of judgements: ``query_id, doc_id`` and, where graded, ``relevance``;
+            pytrec's ``{query_id: {doc_id: grade}}``, ranx's Qrels, ir-measures' list of Qrel. A
+            grade of 0 or less is judged and not relevant.
+        results: ``{query_id: [hit, ...]}``, where a hit is a dict with a ``doc_id``, a doc_id, a
+            LangChain Document, or one of the latter two in a pair with its score. The order of a
+            list is the ranking, whatever its scores say: they may be distances. Elsewhere a higher
+            score is better, and equal scores are ordered by doc_id, descending: in a table
+            ``query_id, doc_id, score`` (with ``rank``, from 1, that decides), in pytrec's
+            ``{query_id: {doc_id: score}}``, ranx's Run, ir-measures' list of ScoredDoc. A table is
+            one of pandas, polars or pyarrow, or a ``datasets.Dataset``.
         k: the number of ranks K; hits beyond it are not looked at.
         policies: see `Policies`.
 

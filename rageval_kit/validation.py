@@ -12,9 +12,24 @@ import pandas as pd
 
 from rageval_kit.documents import Docs, Loaded, Record, as_records
 from rageval_kit.findings import Finding, Report, print_report
-from rageval_kit.judgements import AllQA, JudgementError, as_queries, is_relevant, relevant_grades
+from rageval_kit.judgements import (
+    AllQA,
+    JudgementError,
+    as_all_qa,
+    as_queries,
+    is_relevant,
+    relevant_grades,
+)
 from rageval_kit.language import equal_text_key
-from rageval_kit.messages import count, name_some, plural, printable, shown, wrong_type
+from rageval_kit.messages import (
+    count,
+    is_list,
+    name_some,
+    plural,
+    printable,
+    shown,
+    wrong_type,
+)
 from rageval_kit.passages import passage_problems
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
@@ -53,6 +68,7 @@ def validate_dataset(docs: Docs, all_qa: AllQA) -> Report:
 
 def find_problems(docs: Docs, all_qa: AllQA) -> Report:
     """Return the report of `validate_dataset` without printing it."""
+    is_of_grades, all_qa = not is_list(all_qa), as_all_qa(all_qa)  # pytrec's dict, ranx's Qrels
     documents, queries = as_records(docs, "docs"), as_records(all_qa, "all_qa")
     if documents and "query_id" in documents[0] and "doc_id" not in documents[0]:
         raise wrong_type("docs", "a list of documents", documents)
@@ -62,9 +78,12 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
     findings = [*_empty(documents, "document"), *_empty(queries, "query")]
     of_query = ["query_id", "question", "relevant_doc_ids"]
 
-    # A table with a row a judgement has no questions, and can be read as a whole or not.
-    if isinstance(all_qa, pd.DataFrame) and "doc_id" in all_qa and "relevant_doc_ids" not in all_qa:
+    # Judgements alone have no questions; as a table they can be read as a whole or not.
+    columns = set(all_qa) if isinstance(all_qa, pd.DataFrame) else set()
+    is_table = "doc_id" in columns and "relevant_doc_ids" not in columns
+    if is_table or is_of_grades:
         of_query.remove("question")
+    if is_table:
         try:
             queries = as_queries(all_qa)
         except (KeyError, TypeError, ValueError) as error:

@@ -1048,6 +1048,7 @@ def expect_passage_scores(a, doubts):
     gold, ranked = gold_passages(a, texts, doubts), hit_places(a, places, doubts)
     if oracle.are_confusable([*gold, *ranked]):
         doubts.append("a query_id in two Unicode forms")
+    usual([*gold], doubts, "query_ids", lambda ids: all(str(value).isprintable() for value in ids))
 
     def check(seen):
         want(list(seen.value.index) == list(gold), f"rows {list(seen.value.index)!r}")
@@ -1782,7 +1783,8 @@ def expect_load_vectorstore(a, doubts):
         "folder",
         lambda f: f.make.__name__ == "saved_store" and not f.arguments[1],
     )
-    usual(a["embeddings"], doubts, "embeddings", lambda e: e.make.__name__ == "embeddings")
+    numbers = lambda e: e.make.__name__ == "embeddings" and e.arguments[0] != "texts"  # noqa: E731
+    usual(a["embeddings"], doubts, "embeddings", numbers)
     ids = [doc["doc_id"] for doc in a["folder"].arguments[0]]
     return lambda seen: want(
         list(seen.value.index_to_docstore_id.values()) == ids, "other documents came back"

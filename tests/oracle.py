@@ -283,6 +283,8 @@ def records(given, doubts, name="all_qa"):
             }
             for row in given.itertuples(index=False, name=None)
         ]
+    if isinstance(given, Mapping) and name == "all_qa":
+        given = of_grades(given)
     if isinstance(given, (str, bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
         raise Refused(f"{name} is no list of dicts")
     if is_array(given):
@@ -296,6 +298,16 @@ def records(given, doubts, name="all_qa"):
     if not all(isinstance(entry, Mapping) for entry in given):
         raise Refused(f"{name} holds something else than dicts")
     return given
+
+
+def of_grades(given):
+    """Return pytrec's ``{query_id: {doc_id: grade}}`` as a list of dicts; fractions are scores."""
+    if not given or not all(isinstance(grades, Mapping) for grades in given.values()):
+        raise Refused("all_qa is a dict of something else than dicts")
+    for grade in (plain(grade) for grades in given.values() for grade in grades.values()):
+        if isinstance(grade, float) and math.isfinite(grade) and grade != int(grade):
+            raise Refused(f"the grade {grade!r} is a score")
+    return [{"query_id": q, "relevant_doc_ids": dict(grades)} for q, grades in given.items()]
 
 
 def as_record(entry):
@@ -415,6 +427,8 @@ def judgements_of_table(table, doubts):
         (an_id(query_id, doubts), an_id(doc, doubts))
         for query_id, doc in zip(query_ids, docs, strict=True)
     ]
+    for field in ("question", "ground_truth"):
+        refuse_second(table, field, query_ids, doubts)
     for (query_id, doc), grade in zip(ids, grades, strict=True):
         of_query = judged_queries.setdefault(query_id, {})
         if doc in of_query:
@@ -422,6 +436,21 @@ def judgements_of_table(table, doubts):
         of_query[doc] = grade
     doubt_names_of_columns(table, doubts)
     return checked_ids(judged_queries)
+
+
+def refuse_second(table, field, query_ids, doubts):
+    """Refuse another text under the same query_id; an empty cell says nothing."""
+    first = {}
+    texts = (
+        column_of(table, field, "all_qa") if has_column(table, field) else [None] * len(query_ids)
+    )
+    for query_id, text in zip(query_ids, texts, strict=True):
+        if text is None or text != text:
+            continue
+        if not isinstance(text, str):
+            doubts.append(f"a {field} is no text")
+        elif first.setdefault(query_id, text) != text:
+            raise Refused(f"a second {field} of {query_id!r}")
 
 
 def column_of(table, name, of):
@@ -490,16 +519,40 @@ def rankings(results, doubts, wanted=None):
 
 
 def docs_of(hits, doubts):
+    if isinstance(hits, Mapping):  # pytrec's: no order but that of the scores
+        scores = {doc: number(score, "score") for doc, score in hits.items()}
+        best_first = sorted(scores, key=lambda doc: (scores[doc], str(doc)), reverse=True)
+        return [id_or_broken(doc, doubts) for doc in best_first]
     if not isinstance(hits, (list, tuple)):
         raise Refused(f"hits are a {type(hits).__name__}")
-    return [doc_of(hit, doubts) for hit in hits]
+    return [
+        doc_of(hit, doubts) if form_of(hit) == form_of(hits[0]) else Broken("of another form")
+        for hit in hits
+    ]
+
+
+def form_of(hit):
+    """Return what a hit is: an id, a document, either with a score, a dict or nothing of these."""
+    if isinstance(hit, (list, tuple)) and len(hit) == 2 and not isinstance(hit[0], (list, tuple)):
+        return form_of(hit[0]), "with a score"
+    if isinstance(plain(hit), (str, int)) and not isinstance(plain(hit), bool):
+        return "id"
+    return (
+        "document" if hasattr(hit, "page_content") else "dict" if isinstance(hit, Mapping) else ""
+    )
 
 
 def doc_of(hit, doubts):
     """Return the doc_id of a hit, or a `Broken`, which beyond the cutoff may do no harm."""
-    if isinstance(hit, str) or hasattr(hit, "page_content"):
-        doubts.append("hits in another tool's form")
-        hit = as_record(hit) if hasattr(hit, "page_content") else {"doc_id": hit}
+    form, score = form_of(hit), {}
+    if form in (("id", "with a score"), ("document", "with a score")):
+        (form, _), (hit, given) = form, hit
+        score = {"score": given}
+    if form == "document":
+        doubts.append("a document of LangChain")
+        hit = as_record(hit) | score
+    elif form == "id":
+        hit = {"doc_id": hit} | score
     if not isinstance(hit, Mapping) or "doc_id" not in hit:
         return Broken(f"a hit is {hit!r}")
     if is_array_of_one(hit.get("score")):

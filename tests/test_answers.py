@@ -366,7 +366,7 @@ def test_a_query_that_appears_twice_is_refused():
     assert CALLS == []
 
 
-@pytest.mark.parametrize("hit", [None, "the text of a document", 7])
+@pytest.mark.parametrize("hit", [None, 7.5])
 def test_a_hit_that_is_no_dict_is_named(hit):
     with pytest.raises(TypeError, match="q2, rank 1: a hit must be a dict with a doc_id"):
         generate_answers(Counting(), ALL_QA, RESULTS | {"q2": [hit]})

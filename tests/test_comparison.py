@@ -626,7 +626,7 @@ def test_no_resamples_are_refused_in_words(resamples):
 
 
 def test_a_run_of_the_wrong_form_is_refused_in_words():
-    with pytest.raises(TypeError, match="results must be"):
+    with pytest.raises(TypeError, match="results is a list of rankings"):
         compare({"old": RUNS["old"], "new": list(RUNS["new"].values())}, ALL_QA)
 
 

@@ -7,7 +7,7 @@ import unicodedata
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, caught
 
 from rageval_kit import (
     build_vectorstore,
@@ -182,6 +182,18 @@ def test_beir_reads_the_test_split_if_none_is_named(beir):
     assert [qa["query_id"] for qa in load_dataset(beir).all_qa] == ["q1"]
 
 
+def test_a_beir_query_that_no_split_judges_is_named(beir):
+    with pytest.warns(
+        UserWarning, match=r"1 query of queries\.jsonl left out, not judged.*: q2\. Judge"
+    ):
+        assert [qa["query_id"] for qa in load_dataset(beir).all_qa] == ["q1"]
+
+
+def test_a_beir_query_of_another_split_is_not_named(beir):
+    write_qrels(beir, "train", "query-id\tcorpus-id\tscore\nq2\td2\t1\n")
+    assert caught(lambda: load_dataset(beir)) == []
+
+
 def test_beir_reads_the_split_that_is_named(beir):
     write_qrels(beir, "train", "query-id\tcorpus-id\tscore\nq2\td2\t1\n")
     assert [qa["query_id"] for qa in load_dataset(beir, split="train").all_qa] == ["q2"]
@@ -254,6 +266,13 @@ def test_a_file_in_place_of_its_folder_is_told_with_the_folder(own):
     assert f"is a file. Give its folder: {own}" in message
 
 
+def test_a_file_outside_of_a_dataset_is_not_told_to_give_its_folder(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b")
+    message = refusal(tmp_path / "x.csv", NotADirectoryError)
+    assert "is a file. Give a folder with corpus.jsonl and queries.jsonl" in message
+    assert "load_qrels" in message
+
+
 @pytest.mark.parametrize("depth", ["ko", "lecture/ko"])
 def test_a_folder_above_the_datasets_names_them(tmp_path, depth):
     write_lines(tmp_path / depth / "corpus.jsonl", DOCS)
@@ -301,7 +320,7 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_cure(own, encoding):
     (own / "corpus.jsonl").write_text(text, encoding=encoding)
     message = refusal(own)
     assert f"{own / 'corpus.jsonl'} is not UTF-8" in message
-    assert "cp949" in message
+    assert f"read_text(encoding='{encoding}')" in message
 
 
 def test_a_git_lfs_pointer_is_named_with_the_cure(own):

@@ -611,7 +611,7 @@ def test_a_source_that_is_no_id_is_named(source, form):
 
 @pytest.mark.parametrize(
     "results",
-    [None, 7, "q1", [{"doc_id": "A"}], {"q1": ["A"]}, {"q1": None}, {"q1": [{"x": 1}]}],
+    [None, 7, "q1", [{"doc_id": "A"}], {"q1": [None]}, {"q1": None}, {"q1": [{"x": 1}]}],
 )
 def test_what_is_no_results_is_named(results):
     with pytest.raises(TypeError, match="results"):

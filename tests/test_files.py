@@ -400,18 +400,6 @@ BROKEN_QRELS = {
         HEADER + "q1\t1\td1\n",
         f"line 2: the relevance 'd1'.*{BEIR_ORDER}",
     ),
-    "header with documents first": (
-        "corpus-id\tquery-id\tscore\nd1\tq1\t1\n",
-        f"line 1: the relevance 'score'.*{BEIR_ORDER}",
-    ),
-    "header with grades first": (
-        "score\tquery-id\tcorpus-id\n1\tq1\td1\n",
-        f"line 1: the relevance 'corpus-id'.*{BEIR_ORDER}",
-    ),
-    "header with grades in the middle": (
-        "query-id\tscore\tcorpus-id\nq1\t1\td1\n",
-        f"line 1: the relevance 'corpus-id'.*{BEIR_ORDER}",
-    ),
     "only a header": (HEADER, "holds no judgement, only a header"),
     "a header and blank lines": (HEADER + "\n\n", "holds no judgement, only a header"),
     "contradictory": (QRELS + "q1 0 d1 0\n", "line 5: q1 -> d1 has another grade above"),
@@ -576,7 +564,9 @@ def test_the_same_results_give_the_same_packed_file(tmp_path):
     ids=["query_id", "tab", "line break", "empty id", "name", "empty name"],
 )
 def test_white_space_in_a_run_is_refused(tmp_path, results, name):
-    with pytest.raises(ValueError, match=r"white space.*or is empty"):
+    with pytest.raises(
+        ValueError, match=r"white space.*or is empty.*\.csv or \.tsv, which hold any"
+    ):
         save_run(results, tmp_path / "run", name=name)
 
 
@@ -606,11 +596,6 @@ def test_a_nan_score_is_not_written(tmp_path):
         save_run({"q1": scored(("a", 1.0), ("b", float("nan")))}, tmp_path / "run")
 
 
-def test_an_id_in_place_of_a_hit_is_not_written(tmp_path):
-    with pytest.raises(TypeError, match="a hit must be a dict with a doc_id"):
-        save_run({"q1": ["a", "b"]}, tmp_path / "run")
-
-
 def test_swapped_arguments_are_told(tmp_path):
     with pytest.raises(TypeError, match="results must be"):
         save_run(str(tmp_path / "run"), {"q1": hits("a")})
@@ -618,23 +603,33 @@ def test_swapped_arguments_are_told(tmp_path):
         save_qrels(str(tmp_path / "qrels"), [query(["a"])])
 
 
-def unwritable():
-    """Ids that a file of any form would give back as others."""
-    ids = ["a ", " a", "a\xa0", "\ufeffa", "a\x1f", "a\x85b", "a\0", "a\ud83d", "a\tb", "a\nb", ""]
-    return pytest.mark.parametrize("doc_id", ids, ids=map(ascii, ids))
+# Ids that a file of TREC's form would give back as others.
+UNSEEN_IDS = ["a ", " a", "a\xa0", "\ufeffa", "a\x1f", "a\x85b", "a\tb", "a\nb", "a\r", "\r\na"]
+# Those that no file can hold.
+LOST_IDS = ["a\ud83d", "a\0", ""]
 
 
-@unwritable()
-@pytest.mark.parametrize("name", ["qrels.txt", "test.tsv"])
-def test_an_id_that_would_come_back_as_another_is_refused_and_the_old_file_stays(
-    tmp_path, doc_id, name
-):
-    (tmp_path / name).write_text("the old file")
+def refused_and_the_old_file_stays(path, doc_id, said):
+    path.write_text("the old file")
     for save, thing in ((save_qrels, [query([doc_id])]), (save_run, {"q1": hits(doc_id)})):
-        with pytest.raises(ValueError, match="white space or a character that is not seen"):
-            save(thing, tmp_path / name)
-    assert (tmp_path / name).read_text() == "the old file"
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+        with pytest.raises(ValueError, match=said):
+            save(thing, path)
+    assert path.read_text() == "the old file"
+    assert [other.name for other in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("doc_id", [*UNSEEN_IDS, *LOST_IDS], ids=ascii)
+def test_an_id_that_would_come_back_as_another_is_refused_and_the_old_file_stays(tmp_path, doc_id):
+    said = r"white space or a character that is not seen.*\.csv"
+    refused_and_the_old_file_stays(tmp_path / "qrels.txt", doc_id, said)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv"])
+@pytest.mark.parametrize("doc_id", LOST_IDS, ids=ascii)
+def test_an_id_that_no_file_can_hold_is_refused_and_the_old_file_stays(tmp_path, doc_id, name):
+    refused_and_the_old_file_stays(
+        tmp_path / name, doc_id, "is empty, or holds NUL or half a character"
+    )
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -923,12 +918,114 @@ def test_ids_with_spaces_come_back_from_a_tsv(rejudged):
     assert rows(rejudged([query(["문서 1"], "q 1")], "test.tsv")) == [("q 1", "문서 1", 1.0)]
 
 
+# ---------------------------------------------------------------- tables with a header
+
+TABLES = pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.csv.gz"])
+ANY_IDS = ["학칙 안내.pdf", "a,b", 'say "no"', '"whole"', '"', "'", *UNSEEN_IDS, *STRANGE_IDS]
+
+
+@TABLES
+@pytest.mark.parametrize("strange", ANY_IDS, ids=ascii)
+def test_a_table_of_a_run_holds_any_id(reread, strange, name):
+    run = reread({strange: scored((strange, 1 / 3), ("other", -1e-30)), "q": hits("a")}, name)
+    assert rows(run) == [(strange, strange, 1 / 3), (strange, "other", -1e-30), ("q", "a", 1.0)]
+
+
+@TABLES
+@pytest.mark.parametrize("strange", ANY_IDS, ids=ascii)
+def test_a_table_of_judgements_holds_any_id(rejudged, strange, name):
+    all_qa = [query({strange: 2, "other": 0}, strange), query([strange], "q")]
+    assert rows(rejudged(all_qa, name)) == [
+        (strange, strange, 2.0),
+        (strange, "other", 0.0),
+        ("q", strange, 1.0),
+    ]
+
+
+def test_a_table_of_a_run_can_be_read_by_pandas(tmp_path):
+    save_run({"q 1": scored(("학칙 안내.pdf", 0.5))}, tmp_path / "run.csv", name="my run")
+    assert pd.read_csv(tmp_path / "run.csv").to_dict("records") == [
+        {"query_id": "q 1", "doc_id": "학칙 안내.pdf", "rank": 1, "score": 0.5, "name": "my run"}
+    ]
+    assert load_run(tmp_path / "run.csv").attrs == {"name": "my run"}
+
+
+def test_columns_of_a_table_may_stand_in_any_order(write):
+    assert rows(load_run(write("score,doc_id,query_id\n0.5,d1,q1\n", "x.csv"))) == [
+        ("q1", "d1", 0.5)
+    ]
+    for header in ("score\tquery-id\tcorpus-id\n", "label\tquery_id\tdoc_id\n"):
+        assert rows(load_qrels(write(f"{header}2\tq1\td1\n", "x.tsv"))) == [("q1", "d1", 2.0)]
+
+
 @pytest.mark.parametrize(
-    ("doc_id", "name"), [("d 1", "qrels.txt"), ("d\t1", "test.tsv"), ("d\n1", "test.tsv")]
+    ("load", "content", "why"),
+    [
+        (load_run, "qid,docno\nq1,d1\n", "line 1: a header with query_id, doc_id, score.*found qid"),
+        (load_run, "q1 Q0 d1 1 0.5 s\n", "line 1: a header with query_id"),
+        (load_run, "query_id,doc_id,score\n", "no hit, only a header"),
+        (load_run, "query_id,doc_id,score\nq1,d1\n", "line 2: 3 fields were wanted, found 2"),
+        (load_run, "query_id,doc_id,score\nq1,,1\n", "line 2: 3 fields were wanted, found an empty"),
+        (load_run, 'query_id,doc_id,score\nq1,"d1,1\n', "line 2: not CSV.*Fix the quotes"),
+        (load_run, "query_id,doc_id,score\nq1,d1,x\n", "line 2: the score 'x' is not a number"),
+        (load_qrels, "query_id,doc_id\nq1,d1\n", "a header with query_id, doc_id, relevance"),
+        (load_qrels, "query_id,doc_id,rel,Rel\nq1,d1,1,1\n", "which column holds the relevance"),
+    ],
+)  # fmt: skip
+def test_a_broken_table_is_refused(write, load, content, why):
+    with pytest.raises(ValueError, match=why):
+        load(write(content, "table.csv"))
+
+
+# ---------------------------------------------------------------- the wrong file, the wrong loader
+
+
+@loaders
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [
+        (b"PAR1\x15\x04\xff", "a Parquet file.*pandas"),
+        (b"ARROW1\0\0\xff", "an Arrow file. Save it as Parquet or CSV"),
+        (b"PK\x03\x04\x14\0\xff", "a zip, as Excel's .xlsx is.*pandas"),
+        (b"SQLite format 3\0\x10\xff", "an SQLite database"),
+        (b"%PDF-1.7\n\xff", "a PDF"),
+        (b"\x93NUMPY\xff\xff", "is not UTF-8.*if it is a text at all"),
+        ("질문".encode("utf-16"), "is not UTF-8.*it is UTF-16.*encoding='utf-16'"),
+        ("질문".encode("cp949"), "is not UTF-8.*it is CP949.*encoding='cp949'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_text_is_called_by_its_name(write, load, start, kind):
+    with pytest.raises(ValueError, match=kind):
+        load(write(start))
+
+
+@loaders
+@pytest.mark.parametrize(
+    "text", ['{"query_id": "q", "question": "x", "relevant_doc_ids": ["a"]}\n', '{"q1": {"d1": 1}}']
 )
-def test_ids_that_the_form_cannot_hold_are_refused(tmp_path, doc_id, name):
-    with pytest.raises(ValueError, match="holds white space"):
-        save_qrels([query([doc_id])], tmp_path / name)
+def test_json_is_not_taken_for_a_run(write, load, text):
+    with pytest.raises(ValueError, match=r"holds JSON.*load_dataset\(folder\).*json\.loads"):
+        load(write(text, "q.jsonl"))
+
+
+@loaders
+def test_csv_under_another_name_is_told(write, load):
+    with pytest.raises(ValueError, match=r"It looks like CSV, whose name must end in \.csv"):
+        load(write("query_id,doc_id,score\nq1,d1,1\n"))
+
+
+@loaders
+def test_a_packed_file_that_is_not_called_so_is_told(write, load):
+    with pytest.raises(ValueError, match=r"packed with gzip. Name it .gz"):
+        load(write(gzip.compress(RUN.encode()), "run"))
+
+
+def test_trec_judgements_with_tabs_and_blanks_mixed_keep_their_ids(write):
+    mixed = "1\t 0 31715818\t1\n2\t0\t5\t1\n"
+    assert rows(load_qrels(write(mixed, "q.tsv"))) == [("1", "31715818", 1.0), ("2", "5", 1.0)]
+
+
+# ---------------------------------------------------------------- judgements, once more
 
 
 def test_a_query_without_a_judgement_is_named(tmp_path):

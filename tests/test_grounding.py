@@ -421,7 +421,7 @@ def test_results_may_be_a_table():
     ("results", "fact"),
     [
         ({"q1": None}, "q1: a list of hits was wanted"),
-        ({"q1": ["d1"]}, "q1, rank 1: a hit must be a dict with a doc_id"),
+        ({"q1": [None]}, "q1, rank 1: a hit must be a dict with a doc_id"),
         ({"q1": [{"content": "백업"}]}, "q1, rank 1: a hit must be a dict with a doc_id"),
         ([{"query_id": "q1"}], "Are two arguments swapped"),
         (None, "results must be"),

@@ -446,9 +446,9 @@ def test_a_table_may_have_a_column_called_k():
     assert findings(table, docs=None) == []
 
 
-def test_an_id_in_place_of_a_hit_is_refused_as_by_evaluate():
+def test_what_is_no_hit_is_refused_as_by_evaluate():
     with pytest.raises(TypeError, match="a hit must be a dict with a doc_id"):
-        check_results(ALL_QA, {"q1": ["A", "C"], "q2": ["B", "C"]})
+        check_results(ALL_QA, {"q1": [None, "C"], "q2": ["B", "C"]})
 
 
 def test_results_of_the_wrong_type_are_refused_as_by_evaluate():

@@ -359,7 +359,7 @@ def test_a_dollar_begins_no_formula():
         (NEAR[0], TypeError, ["one query"]),
         (pd.DataFrame(NEAR), TypeError, ["one query", "DataFrame"]),
         (None, TypeError, ["one query", "None"]),
-        (["A", "B"], TypeError, ["rank 1", "doc_id", "found 'A'"]),
+        (["A", "B"], ValueError, ["without a score: A"]),
         ([{"doc_id": "A"}], ValueError, ["without a score: A"]),
         ([NEAR[0] | {"score": np.inf}], ValueError, ["without a score: A"]),
         ([NEAR[0] | {"score": "0.3"}], TypeError, ["'0.3'"]),
