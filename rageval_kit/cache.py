@@ -25,6 +25,7 @@ from rageval_kit.vectors import alike
 Ranking: TypeAlias = list[tuple[int, float]]  # (position in the index, score), best first
 
 _VERSION = 3
+_TOGETHER = 500  # questions read together; an older SQLite takes 999 values
 _PATIENCE = 60  # seconds to wait for another session that writes
 _FLOAT_NOISE = 1e-4  # between vectors of one text in two batches, as a share of their length
 _SCHEMA = (
@@ -89,23 +90,27 @@ class Cache:
         A deeper entry is cut. One that cannot be read is forgotten, to be searched again. With
         ``vectors`` an entry counts only if its question was embedded as it is now.
         """
-        found = {}
-        for question in questions:
-            key = (fingerprint, _bytes(question))
-            row = self._read(
-                "SELECT CAST(ranking AS BLOB), CAST(vector AS BLOB) FROM rankings "
-                "WHERE fingerprint = ? AND question = ? AND k >= ?",
-                (*key, k),
+        found: dict[str, Ranking] = {}
+        broken: list[tuple[str, bytes]] = []
+        asked = {_bytes(question): question for question in questions}
+        keys = list(asked)
+        for start in range(0, len(keys), _TOGETHER):
+            part = keys[start : start + _TOGETHER]
+            rows = self._read_all(
+                "SELECT question, CAST(ranking AS BLOB), CAST(vector AS BLOB) FROM rankings "
+                f"WHERE fingerprint = ? AND k >= ? AND question IN ({', '.join('?' * len(part))})",
+                (fingerprint, k, *part),
             )
+            for key, kept, vector in rows:
+                question, ranking = asked[key], _as_ranking(kept, size)
+                if ranking is None:
+                    broken.append((fingerprint, key))
+                elif vectors is None or alike(_as_vector(vector), vectors[question], _FLOAT_NOISE):
+                    found[question] = ranking[:k]
 
-            # Broken: forget it, so that it can be stored again. Whole: cut at k.
-            ranking = _as_ranking(row[0], size) if row else None
-            if row and ranking is None:
-                self._write("DELETE FROM rankings WHERE fingerprint = ? AND question = ?", [key])
-            elif ranking is not None and (
-                vectors is None or alike(_as_vector(row[1]), vectors[question], _FLOAT_NOISE)
-            ):
-                found[question] = ranking[:k]
+        # Forgotten, so that they can be stored again.
+        if broken:
+            self._write("DELETE FROM rankings WHERE fingerprint = ? AND question = ?", broken)
         return found
 
     def store(
@@ -155,14 +160,17 @@ class Cache:
                 return json.loads(row[0]) if row else None
         return None
 
+    def was_asked_last(self, fingerprint: str) -> bool:
+        """Say whether this index was the last that was asked."""
+        last = self._read("SELECT fingerprint FROM indexes ORDER BY asked DESC")
+        return bool(last == (fingerprint,))
+
     def note_asked(self, fingerprint: str, contents: Mapping[str, Any]) -> None:
         """Keep what the index holds, and that it is now the last that was asked.
 
         Left undone where it would have to wait for another session, or the file is read-only: a
         search whose hits are all known needs no more than to read.
         """
-        if self._read("SELECT fingerprint FROM indexes ORDER BY asked DESC") == (fingerprint,):
-            return
         self._read("PRAGMA busy_timeout = 0")
         with suppress(ValueError):
             self._write(

@@ -186,6 +186,22 @@ def stored_id(document: "Document") -> str | None:
     return doc_id if isinstance(doc_id, str) else None
 
 
+def doc_id_of(document: "Document") -> str:
+    """Return the doc_id of a LangChain document.
+
+    Raises:
+        ValueError: it has none.
+    """
+    doc_id = stored_id(document)
+    if doc_id is None:
+        fields = name_some(list(document.metadata)) or "none"
+        raise ValueError(
+            f"A document has no doc_id (metadata: {fields}; id: {document.id!r}). Give every "
+            'document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
+        )
+    return doc_id
+
+
 def place_fields(record: Record) -> dict[str, Any]:
     """Return what a document says about where it stands; nothing for one that is no chunk."""
     return {field: record[field] for field in PLACE_FIELDS if field in record}
@@ -208,17 +224,9 @@ def read_document(document: "Document") -> dict[str, Any]:
     Raises:
         ValueError: it has no doc_id.
     """
-    doc_id = stored_id(document)
-    if doc_id is None:
-        fields = name_some(list(document.metadata)) or "none"
-        raise ValueError(
-            f"A document has no doc_id (metadata: {fields}; id: {document.id!r}). Give every "
-            'document metadata={"doc_id": "doc_001"}, the id that relevant_doc_ids name.'
-        )
-
     title = document.metadata.get("title")
     title = title if isinstance(title, str) else ""
     first_line, _, rest = document.page_content.partition("\n")
     content = rest if title and first_line == title else document.page_content
     place = place_fields(document.metadata)
-    return {"doc_id": doc_id, "title": title, "content": content, **place}
+    return {"doc_id": doc_id_of(document), "title": title, "content": content, **place}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 import pandas as pd
 
-from rageval_kit.documents import Docs, Record, as_docs, field_text, read_document
+from rageval_kit.documents import Docs, Record, as_docs, doc_id_of, field_text, read_document
 from rageval_kit.judgements import (
     AllQA,
     as_objects,
@@ -93,7 +93,7 @@ def find_duplicates(docs: Docs, vectorstore: "FAISS", threshold: float = 0.95) -
     contents = {doc["doc_id"]: field_text(doc, "content") for doc in docs}
     refuse_other_stores(vectorstore)
     stored = stored_documents(vectorstore)
-    ids = [read_document(document)["doc_id"] for document in stored]
+    ids = [doc_id_of(document) for document in stored]
     _refuse_other_documents(ids, contents)
 
     # Group what is alike; a group is known by its first document.

@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rageval_kit.cache import Ranking, open_cache
-from rageval_kit.documents import Record, looks_made_up, read_document
+from rageval_kit.cache import Cache, Ranking, open_cache
+from rageval_kit.documents import Record, doc_id_of, looks_made_up, read_document
 from rageval_kit.identity import is_known, model_name, model_settings, without_cache
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import (
@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 
 Search: TypeAlias = Callable[[Mapping[Any, str], int, str | Path | None], Results]
 
-_BATCH = 256  # queries embedded, searched and stored together
+_BATCH = 256  # queries embedded together
+_SEARCHED_AT_ONCE = 4096  # FAISS's own block; of fewer it multiplies matrices half as fast
+_CELLS = 2**22  # scores held at once: queries times hits
+_BYTES = 2**20  # of an index, hashed at once
 _SEARCHED = "What was searched before is kept: the same call goes on from there."
 _SPARE = 16  # hits fetched beyond k, to see where a tie ends
 
@@ -156,81 +159,39 @@ def look_over(results: Results, queries: Sequence[Record], vectorstore: Any) -> 
 # ---------------------------------------------------------------- a batch at a time, cached
 
 
-class CachedIndex(Protocol):
-    """What `search_cached` needs of a store. `FaissIndex` has it; another store may.
-
-    Attributes:
-        model: a name of the embedding model, for a reader.
-        documents: ``{"doc_id", "title", "content"}`` each, in the order of their vectors.
-        text_hashes: a hash of each document's text, by doc_id: tells what changed.
-        fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
-        probe: what the model makes of one fixed query, where that tells how it embeds every other;
-            None for a model of which each query's own vector must be looked at.
-        score_name, lower_is_better: what the scores are, and their direction.
-    """
-
-    model: str
-    documents: list[Hit]
-    text_hashes: dict[str, str]
-    fingerprint: str
-    score_name: str
-    lower_is_better: bool
-
-    @property
-    def probe(self) -> np.ndarray | None:
-        """See above; asked for where it is needed only, since it may cost a request."""
-
-    def embed(self, questions: Sequence[str]) -> np.ndarray:
-        """Return a vector a question."""
-
-    def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
-        """Return the first k of each vector, best first, equal scores in the order of documents."""
-
-
 def search_cached(
-    index: CachedIndex, questions: Mapping[Any, str], k: int, cache: str | Path | None
+    index: "FaissIndex", questions: Mapping[Any, str], k: int, cache: str | Path | None
 ) -> Results:
     """Return the first k hits of every question, from the cache where it has them."""
     texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
-    rankings: dict[str, Ranking] = {}
     with open_cache(cache) as stored:
         # What is known under a probe needs no vector; else a question is looked at by its own.
-        key, size = index.fingerprint, len(index.documents)
+        key = index.fingerprint
         if index.probe is not None:
             key = f"{key}-{stored.known_model('query', index.probe)}"
-            rankings = stored.rankings(key, texts, k, size)
+        kept = stored.rankings(key, texts, k, index.size)
+        rankings = {} if index.probe is None else kept
         missing = [text for text in texts if text not in rankings]
 
         # Against the index that was asked before, so before this one is noted.
-        before = stored.contents_before(key, missing)
-        now = {"model": index.model, "texts": index.text_hashes}
-        stored.note_asked(key, now)
+        changed = ""
+        if not stored.was_asked_last(key):
+            now = {"model": index.model, "texts": index.text_hashes()}
+            before = stored.contents_before(key, missing)
+            changed = _what_changed(before, now) if before else ""
+            stored.note_asked(key, now)
+        known, found = _search_missing(index, stored, key, missing, k)
 
-        new: set[str] = set()
-        otherwise = False
-        parts = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
-        for batch in show_progress(parts, "searching", "query", len):
-            embedded = index.embed(batch)
-            refuse_zeros(np.linalg.norm(embedded, axis=1), batch, "question")
-            vectors = dict(zip(batch, embedded, strict=True))
-            todo = batch
-            if index.probe is None:
-                rankings |= stored.rankings(key, batch, k, size, vectors)
-                todo = [text for text in batch if text not in rankings]
-                otherwise |= bool(stored.rankings(key, todo, k, size))
-            if todo:
-                found = index.search(np.stack([vectors[text] for text in todo]), k)
-                rankings |= zip(todo, found, strict=True)
-                kept = None if index.probe is not None else vectors
-                stored.store(key, {text: rankings[text] for text in todo}, k, kept)
-                new |= set(todo)
-
+    # Only the documents that were found are read.
+    rankings = rankings | known | found
+    positions = {at for ranking in rankings.values() for at, _ in ranking}
+    documents = {at: index.document(at) for at in positions}
     hits = {
-        query_id: [{**index.documents[at], "score": score} for at, score in rankings[question]]
+        query_id: [{**documents[at], "score": score} for at, score in rankings[question]]
         for query_id, question in questions.items()
     }
-    changed = _what_changed(before, now) if before else _OTHERWISE if otherwise else ""
-    wanted = min(k, len(index.documents))
+
+    wanted = min(k, index.size)
     short = [query_id for query_id, ranking in hits.items() if len(ranking) < wanted]
     if short:
         warn_user(
@@ -244,10 +205,46 @@ def search_cached(
         index.score_name,
         index.lower_is_better,
         index.fingerprint,
-        searched=sum(question in new for question in questions.values()),
-        changed=changed,
+        searched=sum(question in found for question in questions.values()),
+        changed=changed or (_OTHERWISE if kept.keys() & found else ""),
         questions=questions,
     )
+
+
+def _search_missing(
+    index: "FaissIndex", stored: Cache, key: str, missing: Sequence[str], k: int
+) -> tuple[dict[str, Ranking], dict[str, Ranking]]:
+    """Return what the cache has for a question's own vector, and what was searched.
+
+    Embedded in small batches and searched in large ones; where a batch fails, those before it are
+    searched and kept all the same.
+    """
+    known: dict[str, Ranking] = {}
+    found: dict[str, Ranking] = {}
+    waiting: dict[str, np.ndarray] = {}  # embedded, to be searched
+
+    def search_waiting() -> None:
+        if waiting:
+            rankings = index.search(np.stack(list(waiting.values())), k)
+            new = dict(zip(waiting, rankings, strict=True))
+            stored.store(key, new, k, waiting if index.probe is None else None)
+            found.update(new)
+            waiting.clear()
+
+    parts = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
+    try:
+        for batch in show_progress(parts, "searching", "query", len):
+            embedded = index.embed(batch)
+            refuse_zeros(np.linalg.norm(embedded, axis=1), batch, "question")
+            vectors = dict(zip(batch, embedded, strict=True))
+            if index.probe is None:
+                known |= stored.rankings(key, batch, k, index.size, vectors)
+            waiting |= {text: vectors[text] for text in batch if text not in known}
+            if len(waiting) >= _SEARCHED_AT_ONCE:
+                search_waiting()
+    finally:
+        search_waiting()
+    return known, found
 
 
 _OTHERWISE = "the model embeds questions otherwise (settings, prompt) since the last search"
@@ -278,7 +275,14 @@ def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 class FaissIndex:
-    """LangChain's FAISS store as `search_cached` sees it: vectors and documents in one order."""
+    """LangChain's FAISS store as `search_cached` sees it: vectors and documents in one order.
+
+    Attributes:
+        size: how many documents it holds.
+        model: a name of the embedding model, for a reader.
+        fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
+        score_name, lower_is_better: what the scores are, and their direction.
+    """
 
     def __init__(self, store: Any) -> None:
         import faiss
@@ -297,9 +301,10 @@ class FaissIndex:
 
         self.model = model_name(store.embedding_function)
         self._is_known = is_known(self._embeddings)
-        self.documents = [read_document(document) for document in stored]
-        contents = [_content(document) for document in stored]
-        self.text_hashes = _text_hashes(self.documents, contents)
+        self.size = len(stored)
+        self._documents = stored
+        self._doc_ids = [doc_id_of(document) for document in stored]
+        self._contents = [_content(document) for document in stored]
 
         metric = self._index.metric_type
         self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
@@ -312,8 +317,11 @@ class FaissIndex:
         # All that decides what a search finds. An id that is not in the metadata, as LangChain
         # makes them up, is none of it: identity is the content.
         settings = model_settings(without_cache(self._embeddings)) if self._is_known else None
-        told = json.dumps([contents, self._told, settings], default=str)
-        self.fingerprint = _hash(told, faiss.serialize_index(self._index).tobytes())
+        told = json.dumps([self._contents, self._told, settings], default=str)
+        digest = hashlib.sha256(told.encode())
+        in_pieces = faiss.PyCallbackIOWriter(digest.update, _BYTES)  # type: ignore[attr-defined]
+        faiss.write_index(self._index, in_pieces)
+        self.fingerprint = digest.hexdigest()[:32]
 
     def _look_at_lengths(self, store: Any) -> None:
         """Refuse vectors of zeros, and warn of cosines that are none."""
@@ -321,7 +329,7 @@ class FaissIndex:
         self._shortest, self._longest = 0.0, 0.0  # not known
         if lengths is None:
             return
-        refuse_zeros(lengths, [document["doc_id"] for document in self.documents])
+        refuse_zeros(lengths, self._doc_ids)
         self._shortest, self._longest = float(lengths.min()), float(lengths.max())
 
         # LangChain's FAISS builds an index of L2 distances for COSINE, too.
@@ -347,6 +355,24 @@ class FaissIndex:
                 "distance d is no cosine of 1 - d / 2. Was the store made with normalize_L2=True? "
                 "FAISS.load_local(...) forgets that and must be given it again."
             )
+
+    def document(self, position: int) -> Hit:
+        """Return ``{"doc_id", "title", "content"}``."""
+        return read_document(self._documents[position])
+
+    def text_hashes(self) -> dict[str, str]:
+        """Return a hash of each document's content, by doc_id; chunks of one doc_id share one.
+
+        A document whose id LangChain made up is called by its first words: the id is another one
+        after a rebuild.
+        """
+        hashes: dict[str, str] = {}
+        for position, content in enumerate(self._contents):
+            name = self._doc_ids[position]
+            if looks_made_up(name):
+                name = first_words(self.document(position)["content"])
+            hashes[name] = _hash(hashes[name] + content) if name in hashes else content
+        return hashes
 
     @property
     def probe(self) -> np.ndarray | None:
@@ -379,7 +405,7 @@ class FaissIndex:
         return np.concatenate(vectors)
 
     def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
-        """Search all vectors in one call and return the first k of each.
+        """Return the first k of each vector, best first, equal scores in the order of documents.
 
         FAISS orders identical vectors by its own inner workings, and float noise moves equal scores
         apart. Scores that differ by no more than noise are therefore one tie, with one score, in
@@ -394,26 +420,55 @@ class FaissIndex:
             vectors = unit(vectors)
         else:
             self._compare_lengths(vectors)
-        k = min(k, self._index.ntotal)
+        k = min(k, self.size)
+        return self._search(np.ascontiguousarray(vectors, dtype=np.float32), k, k + _SPARE)
+
+    def _search(self, vectors: np.ndarray, k: int, fetch: int) -> list[Ranking]:
+        """Fetch so many of each vector, and more where the tie at rank k reaches to the last."""
+        # No more at once than memory holds.
+        fetch = min(fetch, self.size)
+        rows = max(1, _CELLS // fetch)
+        if len(vectors) > rows:
+            parts = [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
+            return [ranking for part in parts for ranking in self._search(part, k, fetch)]
+
+        # In the order of the documents where scores differ by noise.
+        scores, positions = self._scored(vectors, fetch)
         noise = _NOISE * np.maximum(np.square(vectors).sum(axis=1), 1e-30)
-
-        # Fetch more as long as the tie at rank k reaches to the last that was fetched.
-        fetch = min(k + _SPARE, self._index.ntotal)
-        while True:
-            scores, positions = self._index.search(np.ascontiguousarray(vectors), fetch)
-            ties, shared = group_ties(scores, noise)
-            goes_on = (ties[:, k - 1] == ties[:, -1]) & (positions[:, -1] >= 0)
-            if fetch == self._index.ntotal or not goes_on.any():
-                break
-            fetch = min(2 * fetch, self._index.ntotal)
-
+        ties, shared = group_ties(scores, noise)
         order = np.lexsort((positions, ties))[:, :k]
-        positions = np.take_along_axis(positions, order, axis=1)
-        shared = np.take_along_axis(shared, order, axis=1)
-        return [
-            [(int(at), _shown(score)) for at, score in zip(*ranking, strict=True) if at >= 0]
-            for ranking in zip(positions, shared, strict=True)
+        best = np.take_along_axis(positions, order, axis=1).tolist()
+        their = np.take_along_axis(shared, order, axis=1).tolist()
+        rankings = [
+            [(at, _shown(score)) for at, score in zip(*ranking, strict=True) if at >= 0]
+            for ranking in zip(best, their, strict=True)
         ]
+
+        # Deeper where the tie may go on.
+        goes_on = (ties[:, k - 1] == ties[:, -1]) & (positions[:, -1] >= 0)
+        if fetch < self.size and goes_on.any():
+            deeper = self._search(vectors[goes_on], k, 2 * fetch)
+            for row, ranking in zip(np.flatnonzero(goes_on), deeper, strict=True):
+                rankings[row] = ranking
+        return rankings
+
+    def _scored(self, vectors: np.ndarray, fetch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores and positions, best first.
+
+        For many queries FAISS multiplies matrices, and the last digit of a score then depends on
+        the other queries. A flat index works each found score out again by itself.
+        """
+        import faiss
+
+        scores, positions = self._index.search(vectors, fetch)
+        is_flat = isinstance(self._index, faiss.IndexFlat)
+        if not is_flat or self.score_name == "distance":
+            return scores, positions
+
+        x, again, labels = map(faiss.swig_ptr, (vectors, scores, positions))
+        self._index.compute_distance_subset(len(vectors), x, fetch, again, labels)
+        order = np.argsort(scores if self.lower_is_better else -scores, axis=1, kind="stable")
+        return np.take_along_axis(scores, order, 1), np.take_along_axis(positions, order, 1)
 
 
 def group_ties(scores: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -449,31 +504,13 @@ def _query_model(embeddings: Any) -> Any:
 
 def _content(document: "Document") -> str:
     """Return a hash of a document's text and metadata."""
-    return _hash(document.page_content, repr(sorted(document.metadata.items(), key=repr)))
+    return _hash(f"{len(document.page_content)} {document.page_content}{document.metadata!r}")
 
 
-def _text_hashes(documents: Sequence[Hit], contents: Sequence[str]) -> dict[str, str]:
-    """Return a hash of each document's content, by doc_id; chunks of one doc_id share one.
-
-    A document whose id LangChain made up is called by its first words: the id is another one after
-    a rebuild.
-    """
-    hashes: dict[str, str] = {}
-    for document, content in zip(documents, contents, strict=True):
-        name = document["doc_id"]
-        name = first_words(document["content"]) if looks_made_up(name) else name
-        hashes[name] = _hash(hashes.get(name, ""), content)
-    return hashes
-
-
-def _shown(score: np.float32) -> float:
+def _shown(score: float) -> float:
     """Return the score as the shortest decimal with seven digits: what a float32 holds."""
     return float(f"{score:.7g}")
 
 
-def _hash(*parts: str | bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()[:32]
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -24,9 +24,9 @@ import numpy as np
 from rageval_kit.documents import (
     Docs,
     as_docs,
+    doc_id_of,
     one_line,
     place_fields,
-    read_document,
     text_of,
 )
 from rageval_kit.files import as_path, make_folder, write_whole
@@ -95,7 +95,7 @@ def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
 
     # An id may be taken as doc_id, or as LangChain's own id of a document.
     held = stored_documents(vectorstore)
-    taken = {read_document(document)["doc_id"] for document in held}
+    taken = {doc_id_of(document) for document in held}
     taken |= set(vectorstore.index_to_docstore_id.values())
     clashing = [str(document.id) for document in documents if document.id in taken]
     if clashing:
