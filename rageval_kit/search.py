@@ -504,7 +504,7 @@ def _query_model(embeddings: Any) -> Any:
 
 def _content(document: "Document") -> str:
     """Return a hash of a document's text and metadata."""
-    return _hash(f"{len(document.page_content)} {document.page_content}{document.metadata!r}")
+    return _hash(f"{document.metadata}\0{document.page_content}")
 
 
 def _shown(score: float) -> float:

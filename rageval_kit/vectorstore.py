@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
 
-_BLOCK = 10_000  # stored vectors read together
+_BLOCK = 1_000  # stored vectors read together: so many stay in the processor's cache
 
 # The files of a saved store. The settings name the other two, which every save calls anew.
 _SETTINGS = "settings.json"

@@ -1,10 +1,12 @@
 """Searching all queries: form of the results, calls made, cache, ties, other stores, bad input."""
 
+import importlib
 import json
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 
 import faiss
 import numpy as np
@@ -12,14 +14,15 @@ import pandas as pd
 import pytest
 from conftest import ROOT, Letters, caught, ids
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from rageval_kit import Results, add_documents, build_vectorstore, search_all
 from rageval_kit.cache import Cache
-from rageval_kit.search import group_ties
+from rageval_kit.search import FaissIndex, group_ties
 from rageval_kit.vectors import PROBE
-from rageval_kit.vectorstore import _import_community, to_documents
+from rageval_kit.vectorstore import _import_community, assemble, flat_index, to_documents
 
 DOCS = [
     {"doc_id": "doc_001", "title": "트랜스포머", "content": "어텐션을 쓴다."},
@@ -332,6 +335,64 @@ def test_many_queries_are_embedded_in_batches(store, letters):
     results = search_all(store, queries(600), 2)
     assert [len(batch) for batch in letters._batches] == [1, 256, 256, 88]
     assert len(results) == 600
+
+
+def test_many_queries_come_from_the_cache(store, cache):
+    first = search_all(store, queries(1_100), 2, cache=cache)
+    second = search_all(store, queries(1_100), 2, cache=cache)
+    assert (second, second.cached) == (first, 1_100)
+
+
+@pytest.mark.usefixtures("classes_are_known")
+def test_what_was_embedded_before_a_batch_failed_is_searched_and_kept(cache):
+    class Failing(Letters):
+        def embed_documents(self, texts):
+            if "question number 600" in texts:
+                raise RuntimeError("no more")
+            return super().embed_documents(texts)
+
+    store = built(DOCS, Failing())
+    with pytest.raises(ValueError, match="no more.*is kept"):
+        search_all(store, queries(700), 2, cache=cache)
+    assert search_all(store, queries(600), 2, cache=cache).cached == 512
+
+
+def flat_store(n=400, dimensions=512):
+    """A store of random vectors; from 250 queries on FAISS multiplies matrices."""
+    vectors = np.random.default_rng(0).standard_normal((n, dimensions))
+    vectors[n // 2 :] = vectors[0] / 100  # a long tie, near to every query
+    docs = [{"doc_id": f"doc_{number:03}", "content": "text"} for number in range(n)]
+    model = DeterministicFakeEmbedding(size=dimensions)
+    return assemble(to_documents(docs), flat_index(vectors), model)
+
+
+def test_a_score_does_not_depend_on_the_other_queries():
+    store = flat_store()
+    together = search_all(store, queries(600), 5)
+    for query in queries(600)[::60]:
+        index = FaissIndex(store)
+        (ranking,) = index.search(index.embed([query["question"]]), 5)
+        assert [score for _, score in ranking] == [
+            hit["score"] for hit in together[query["query_id"]]
+        ]
+
+
+def test_long_ties_are_followed_in_parts_where_memory_is_short(monkeypatch):
+    index = FaissIndex(flat_store())
+    vectors = index.embed([query["question"] for query in queries(300)])
+    whole = index.search(vectors, 5)
+    monkeypatch.setattr(importlib.import_module("rageval_kit.search"), "_CELLS", 1_000)
+    assert index.search(vectors, 5) == whole
+    assert all([at for at, _ in ranking] == list(range(200, 205)) for ranking in whole)
+
+
+def test_the_fingerprint_does_not_copy_the_vectors():
+    store = flat_store(4_000, 2_048)
+    tracemalloc.start()
+    FaissIndex(store)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000 * 2_048 * 4
 
 
 @pytest.mark.usefixtures("classes_are_known")
