@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 # Every public name, by the module that holds it.
 _NAMES = {
-    "accuracy": "JUDGE_PROMPT answer_accuracy judge_agreement judge_answers",
+    "accuracy": "JUDGE_PROMPT answer_accuracy judge_answers",
+    "agreement": "judge_agreement",
     "answers": "ANSWER_PROMPT ExtractiveAnswerer generate_answers",
     "chunks": "split_documents",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
@@ -87,8 +88,9 @@ def _not_loaded(name: str, error: ImportError) -> ImportError:
 # fmt: off
 if TYPE_CHECKING:
     from rageval_kit.accuracy import (
-        JUDGE_PROMPT, answer_accuracy, judge_agreement, judge_answers,
+        JUDGE_PROMPT, answer_accuracy, judge_answers,
     )
+    from rageval_kit.agreement import judge_agreement
     from rageval_kit.answers import (
         ANSWER_PROMPT, ExtractiveAnswerer, generate_answers,
     )

@@ -1,32 +1,19 @@
 """Are answers right? Against the ground truth by words, and by a chat model as judge."""
 
-import json
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping
-from numbers import Integral
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from rageval_kit.answers import (
-    Answers,
-    answer_rows,
-    as_text,
-    fence_for,
-    fill,
-    keys_of,
-    naming,
-    refuse_repeats,
-    want_askable,
-)
-from rageval_kit.cache import open_cache
-from rageval_kit.documents import Record, refuse_odd_columns
+from rageval_kit.agreement import VERDICTS
+from rageval_kit.answers import Answers, answer_rows, fence_for, fill, want_askable
+from rageval_kit.asking import Asking, Request
+from rageval_kit.documents import Record
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
-from rageval_kit.language import looks_like_refusal, normalised_tokens, without_thoughts
-from rageval_kit.messages import name_some, show_progress, wrong_type
+from rageval_kit.language import looks_like_refusal, normalised_tokens
+from rageval_kit.messages import name_some
 
 JUDGE_PROMPT = """\
 <question {fence}>
@@ -48,8 +35,6 @@ a part of it is missing or an addition is wrong; "wrong" otherwise. If the groun
 there is no answer, only an answer that says so is correct.
 Reply with JSON and nothing else: \
 {"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}"""
-
-VERDICTS = ("correct", "partly", "wrong")
 
 
 # ---------------------------------------------------------------- by words
@@ -171,26 +156,17 @@ def judge_answers(
         ValueError: the prompt lacks a field, or retries is not 0 or more.
     """
     want_askable(model, prompt, ("question", "ground_truth", "answer"))
-    if isinstance(retries, bool) or not isinstance(retries, Integral) or retries < 0:
-        raise ValueError(f"retries must be 0, 1, 2, ..., found {retries!r}.")
-    answered, ask, key_of = _answered(answers, all_qa), _asker(model), keys_of(model)
+    asking = Asking(model, _SCHEMA, retries, cache)
+    answered = _answered(answers, all_qa)
+    requests = [
+        Request(query_id, _asked(prompt, qa, answer), _verdict_in)
+        for query_id, answer, qa in answered
+    ]
+    replies = asking.ask(requests, "judging", "answer")
 
-    # A verdict is known by its judge and by all that the judge was asked.
-    rows = {}
-    with open_cache(cache) as stored:
-        for query_id, answer, qa in show_progress(answered, "judging", "answer"):
-            text = _asked(prompt, qa, answer)
-            key = key_of([_SCHEMA, text])
-            verdict = _verdict_in(_read_json(stored.answer(key) or ""))
-            if verdict is None:
-                with naming(query_id):
-                    verdict = _judge(ask, text, retries)
-                if verdict[0] in VERDICTS:
-                    stored.keep_answer(key, json.dumps(dict(zip(_FIELDS, verdict, strict=True))))
-            rows[query_id] = verdict
-
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=_FIELDS)
-    return table.rename_axis("query_id")
+    verdicts = [reply.says or ("unreadable", reply.words) for reply in replies]
+    query_ids = [query_id for query_id, _, _ in answered]
+    return pd.DataFrame(verdicts, columns=_FIELDS, index=pd.Index(query_ids, name="query_id"))
 
 
 def _asked(prompt: str, qa: Record, answer: str) -> str:
@@ -200,104 +176,8 @@ def _asked(prompt: str, qa: Record, answer: str) -> str:
     return fill(prompt, {**values, "fence": fence_for(list(values.values()))})
 
 
-def _asker(model: Any) -> Callable[[str], tuple[Any, str]]:
-    """Return a function from a prompt to (what the model gave as an object, its reply as text)."""
-    try:
-        structured = model.with_structured_output(_SCHEMA, include_raw=True)
-    except (NotImplementedError, AttributeError):
-        structured = None
-
-    def ask(text: str) -> tuple[Any, str]:
-        if structured is None:
-            words = as_text(model.invoke(text))
-            return _read_json(words), words
-
-        # A reply that the limit of tokens cut off is one malformed reply, and not the end of all.
-        try:
-            reply = structured.invoke(text)
-        except Exception as error:
-            cut = getattr(error, "completion", None)
-            if cut is None:
-                raise
-            return None, cut.choices[0].message.content or ""
-
-        # LangChain's parser reads a text less strictly: JSON within words, and half of it.
-        raw = reply["raw"]
-        words = as_text(raw) or str(raw.additional_kwargs.get("refusal") or "")
-        return reply["parsed"] if raw.tool_calls else _read_json(words), words
-
-    return ask
-
-
-def _read_json(reply: str) -> Any:
-    """Return a reply that is JSON as a whole, but for thoughts before it or a fence around it.
-
-    >>> _read_json('<think>Hm.</think> {"verdict": "wrong"}'), _read_json('So {"verdict": "wrong"}')
-    ({'verdict': 'wrong'}, None)
-    """
-    # Thoughts are those that the reply begins with: else what is quoted could end them.
-    begun = reply.lstrip().startswith("<think>")
-    text = (without_thoughts(reply) if begun else reply).strip()
-    fenced = re.fullmatch(r"```(?:json)?(.*)```", text, re.DOTALL)
-    try:
-        return json.loads(fenced[1] if fenced else text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _judge(ask: Callable[[str], tuple[Any, str]], text: str, retries: int) -> tuple[str, str]:
-    reply = ""
-    for _ in range(retries + 1):
-        given, reply = ask(text)
-        verdict = _verdict_in(given)
-        if verdict is not None:
-            return verdict
-    return "unreadable", reply
-
-
 def _verdict_in(given: Any) -> tuple[str, str] | None:
     """Return verdict and reason where both are given."""
     found = given if isinstance(given, Mapping) else {}
     verdict, reason = found.get("verdict"), found.get("reason")
     return (verdict, reason) if verdict in VERDICTS and isinstance(reason, str) else None
-
-
-def judge_agreement(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
-    """Return how far two judges agree: ``n``, the share of equal verdicts, and Cohen's kappa.
-
-    Kappa (Cohen, 1960) is agreement beyond chance: 1 full, 0 as by chance. Unreadable verdicts are
-    left out and counted as ``left_out``. NaN where both judges gave one verdict throughout.
-
-    Args:
-        one, other: tables with ``verdict``, a row a query, as `judge_answers` returns them.
-
-    >>> one = pd.DataFrame({"verdict": ["correct", "wrong", "wrong", "correct"]})
-    >>> other = pd.DataFrame({"verdict": ["correct", "wrong", "correct", "correct"]})
-    >>> float(judge_agreement(one, other)["kappa"])
-    0.5
-
-    Raises:
-        ValueError: the judges have no query in common, or one has a query twice.
-    """
-    from sklearn.metrics import cohen_kappa_score
-
-    for name, table in (("one", one), ("other", other)):
-        if not isinstance(table, pd.DataFrame) or "verdict" not in table:
-            raise wrong_type(name, "a table with a column verdict, from judge_answers", table)
-        refuse_odd_columns(table, name)
-        refuse_repeats(table.index, f"{name}: a query")
-
-    # Compared are the queries that both judged, and both with a verdict.
-    both = one[["verdict"]].join(other[["verdict"]].add_suffix("_other"), how="inner")
-    if both.empty:
-        raise ValueError("The two judges have no query in common.")
-    readable = both[both.isin(VERDICTS).all(axis=1)]
-    ours, theirs = readable["verdict"], readable["verdict_other"]
-
-    one_verdict = len({*ours, *theirs}) < 2
-    return pd.Series({
-        "n": len(readable),
-        "left_out": len(both) - len(readable),
-        "agreement": (ours == theirs).mean(),
-        "kappa": np.nan if one_verdict else cohen_kappa_score(ours, theirs),
-    })  # fmt: skip
