@@ -104,7 +104,7 @@ def compare(
         ValueError: no run, runs of other queries or asked for another depth, no such baseline.
         TypeError: runs is not a dict from names to results.
     """
-    names = _names(runs)
+    names = names_of(runs)
     baseline = names[0] if baseline is None else baseline
     if not isinstance(baseline, str) or baseline not in names:
         raise ValueError(f"No run is called {shown(baseline)}; there are: {', '.join(names)}.")
@@ -112,7 +112,7 @@ def compare(
     rng = as_generator(seed)
 
     # One matrix a run gives the value of every query and metric: (queries, runs, metrics).
-    matrices = _matrices(runs, read_judgements(all_qa), columns, policies)
+    matrices = matrices_of(runs, read_judgements(all_qa), columns, policies)
     values = np.stack([values_of(columns, matrix) for matrix in matrices.values()], axis=1)
     labels = [column.label_of_mean for column in columns]
     rows = compare_values(values, names, names.index(baseline), labels, resamples, rng)
@@ -136,7 +136,8 @@ def compare(
     return table
 
 
-def _names(runs: Runs) -> list[str]:
+def names_of(runs: Runs) -> list[str]:
+    """Return the names of the runs."""
     wanted = 'a dict of named runs, such as {"old": results, "new": other}'
     kinds = {type(run) for run in runs.values()} if isinstance(runs, Mapping) else {list}
     if kinds and kinds <= {list, tuple}:  # the hits of one run, which has no name
@@ -163,7 +164,7 @@ def as_generator(seed: Any) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _matrices(
+def matrices_of(
     runs: Runs, judged: Judgements, columns: Sequence[Column], policies: Policies
 ) -> dict[str, Relevance]:
     """Return the relevance matrix of every run; refuse runs that cannot be compared."""
@@ -415,12 +416,12 @@ def differences(
     """
     if isinstance(runs, Mapping) and len(runs) != 2:
         raise ValueError(f"differences needs exactly two runs, found {len(runs)}: choose two.")
-    old, new = _names(runs)
+    old, new = names_of(runs)
     columns = as_columns([metric], _shallowest(runs) if k is None else k)
     if len(columns) != 1:
         raise ValueError(f"differences shows one metric at one k. Choose one of {len(columns)}.")
     judged = read_judgements(all_qa)
-    matrices = _matrices(runs, judged, columns, policies)
+    matrices = matrices_of(runs, judged, columns, policies)
 
     table = pd.DataFrame(index=matrices[old].labels)
     for name, matrix in matrices.items():

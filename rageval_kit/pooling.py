@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rageval_kit.comparison import Runs, as_generator
@@ -17,6 +18,7 @@ from rageval_kit.files import as_path, write_whole
 from rageval_kit.forms import Table, ending, read_table
 from rageval_kit.judgements import (
     AllQA,
+    Judgements,
     as_queries,
     is_relevant,
     read_judgements,
@@ -74,14 +76,15 @@ def pool_results(runs: Runs, all_qa: AllQA, k: int = 10, seed: int = 0) -> pd.Da
         new = ~matrix.judged[hits.rows, hits.ranks]
         found.append(pd.DataFrame({"row": hits.rows[new], "doc_id": hits.docs[new]}))
 
+    return as_pool(judged, pd.concat(found).drop_duplicates(), rng)
+
+
+def as_pool(judged: Judgements, pairs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Return a pool of pairs (``row`` of the query, ``doc_id``), shuffled within each query."""
     # Sorted before they are shuffled: the order must not tell which run came first.
-    together = pd.concat(found).drop_duplicates().sort_values(["row", "doc_id"])
-    shuffled = together.iloc[rng.permutation(len(together))]
-    return as_pool(judged, shuffled.sort_values("row", kind="stable"))
+    pairs = pairs.sort_values(["row", "doc_id"])
+    pairs = pairs.iloc[rng.permutation(len(pairs))].sort_values("row", kind="stable")
 
-
-def as_pool(judged: Any, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return a pool of pairs (``row`` of the query, ``doc_id``), in their order."""
     query_ids = judged.query_ids[pairs["row"].to_numpy(dtype=int)].tolist()
     questions = [judged.questions.get(query_id, "") for query_id in query_ids]
     return pd.DataFrame(
