@@ -28,6 +28,7 @@ _NAMES = {
     "findings": "Finding Report",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
+    "judging": "judging_form",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
     "loading": "load_documents load_pairs load_questions",
     "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
@@ -37,9 +38,12 @@ _NAMES = {
         "plot_abstention plot_comparison plot_differences plot_hits plot_lines "
         "plot_relevance_matrix"
     ),
+    "pooling": "GRADES add_judgements load_judged pool_results save_pool",
     "rankings": "Results",
     "relevance": "Policies Relevance relevance_matrix",
     "search": "search_all",
+    "suggesting": "KINDS RELEVANCE_PROMPT SUGGEST_PROMPT judge_relevance suggest_questions",
+    "unjudged": "pool_to_settle score_bounds",
     "validation": "validate_dataset",
     "vectorstore": "add_documents build_vectorstore load_vectorstore save_vectorstore",
 }
@@ -112,6 +116,7 @@ if TYPE_CHECKING:
     from rageval_kit.findings import Finding, Report
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
+    from rageval_kit.judging import judging_form
     from rageval_kit.language import (
         content_words, kiwi_words, normalised_tokens, occurs, split_sentences,
     )
@@ -127,9 +132,16 @@ if TYPE_CHECKING:
         plot_abstention, plot_comparison, plot_differences, plot_hits, plot_lines,
         plot_relevance_matrix,
     )
+    from rageval_kit.pooling import (
+        GRADES, add_judgements, load_judged, pool_results, save_pool,
+    )
     from rageval_kit.rankings import Results
     from rageval_kit.relevance import Policies, Relevance, relevance_matrix
     from rageval_kit.search import search_all
+    from rageval_kit.suggesting import (
+        KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT, judge_relevance, suggest_questions,
+    )
+    from rageval_kit.unjudged import pool_to_settle, score_bounds
     from rageval_kit.validation import validate_dataset
     from rageval_kit.vectorstore import (
         add_documents, build_vectorstore, load_vectorstore, save_vectorstore,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from rageval_kit.answers import as_text, keys_of, naming
 from rageval_kit.cache import Cache, open_cache
 from rageval_kit.language import without_thoughts
-from rageval_kit.messages import count, show_progress
+from rageval_kit.messages import count, printable, show_progress
 
 
 class Request(NamedTuple):
@@ -87,14 +87,14 @@ class Asking:
         """Print the first prompt, and what all of them cost; nothing is asked."""
         with self._open() as stored:
             new = [request.prompt for request in requests if self._kept(stored, request) is None]
-        lines = [f"The first prompt:\n\n{new[0]}\n"] if new else []
-        kept = f"{count(len(requests) - len(new), 'reply')} kept before"
-        lines += [
+        if new:
+            print("The first prompt:", "", *map(printable, new[0].split("\n")), "", sep="\n")
+        print(
             f"To ask: {count(len(new), 'text')} of {sum(map(len, new)):,} characters in all, "
             f"{count(len(new), 'request')}, at most {len(new) * self._tries:,} where replies are "
-            f"malformed; {kept}. Nothing was asked yet: leave out dry_run=True to ask."
-        ]
-        print("\n".join(lines))
+            f"malformed; {count(len(requests) - len(new), 'reply')} kept before. "
+            "Nothing was asked yet: leave out dry_run=True to ask."
+        )
 
     def _open(self) -> AbstractContextManager[Cache]:
         return open_cache(self._cache)

@@ -28,10 +28,10 @@ from rageval_kit.judgements import (
 from rageval_kit.messages import as_cutoff, is_number, name_some, shown, warn_user, wrong_type
 from rageval_kit.relevance import match
 
-# What each grade says; who only tells relevant from not relevant gives 3 and 0.
+# What each grade says of a document; who only tells relevant from not gives 3 and 0.
 GRADES = {
     0: "not about the question",
-    1: "on its subject, does not answer it",
+    1: "about its subject, without an answer",
     2: "answers a part of it, or not clearly",
     3: "answers it",
 }
