@@ -265,7 +265,7 @@ def add_judgements(
 
     >>> judged = pd.DataFrame({"query_id": ["q1"], "doc_id": ["B"], "grade": [2]})
     >>> add_judgements([{"query_id": "q1", "relevant_doc_ids": {"A": 3}}], judged)
-    [{'query_id': 'q1', 'relevant_doc_ids': {'A': 3.0, 'B': 2}}]
+    [{'query_id': 'q1', 'relevant_doc_ids': {'A': 3, 'B': 2}}]
 
     Raises:
         KeyError: a judged query is not in all_qa, or a column is missing.
@@ -295,7 +295,7 @@ def add_judgements(
         if is_listed and before.keys() - new.keys() and max(new.values(), default=0) > 1:
             ungraded.append(query_id)
         if new:
-            qa["relevant_doc_ids"] = {**before, **new}
+            qa["relevant_doc_ids"] = {**(before if is_listed else qa["relevant_doc_ids"]), **new}
         if judges.get(query_id):
             qa["judged_by"] = sorted({*qa.get("judged_by", []), *judges[query_id]})
     if ungraded:

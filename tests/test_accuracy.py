@@ -18,7 +18,6 @@ from langchain_core.language_models.fake_chat_models import (
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from local_openai import local_openai
-from sklearn.metrics import cohen_kappa_score
 
 from rageval_kit import (
     ExtractiveAnswerer,
@@ -721,109 +720,9 @@ def test_chat_openai_with_retry_or_settings_judges(server, wrap):
 # ---------------------------------------------------------------- two judges
 
 
-def verdicts(*given):
-    return pd.DataFrame({"verdict": given}, index=[f"q{number}" for number in range(len(given))])
-
-
-def test_kappa_by_hand():
-    # Cohen's form: agreement 35/50; by chance 0.5 * 0.6 + 0.5 * 0.4.
-    one = ["correct"] * 25 + ["wrong"] * 25
-    other = ["correct"] * 20 + ["wrong"] * 5 + ["correct"] * 10 + ["wrong"] * 15
-    found = judge_agreement(verdicts(*one), verdicts(*other))
-    assert found["n"] == 50
-    assert found["agreement"] == pytest.approx(0.7)
-    assert found["kappa"] == pytest.approx((0.7 - 0.5) / (1 - 0.5))
-
-
-def test_kappa_is_sklearns():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        one, other = rng.choice(VERDICTS, size=(2, 30))
-        expected = cohen_kappa_score(one, other)
-        assert judge_agreement(verdicts(*one), verdicts(*other))["kappa"] == pytest.approx(expected)
-
-
-def test_full_agreement_is_1():
-    one = verdicts("correct", "wrong", "partly")
-    assert judge_agreement(one, one).to_dict() == {
-        "n": 3,
-        "left_out": 0,
-        "agreement": 1,
-        "kappa": 1,
-    }
-
-
-def test_full_disagreement_is_below_0():
-    assert (
-        judge_agreement(verdicts("correct", "wrong"), verdicts("wrong", "correct"))["kappa"] == -1
-    )
-
-
-def test_agreement_by_chance_is_0():
-    one, other = (
-        verdicts("correct", "correct", "wrong", "wrong"),
-        verdicts("correct", "wrong", "correct", "wrong"),
-    )
-    assert judge_agreement(one, other)["kappa"] == pytest.approx(0)
-
-
-@pytest.mark.filterwarnings("error")
-def test_kappa_of_one_verdict_throughout_is_not_defined():
-    found = judge_agreement(verdicts("correct", "correct"), verdicts("correct", "correct"))
-    assert found["agreement"] == 1
-    assert np.isnan(found["kappa"])
-
-
-def test_one_judge_with_one_verdict_has_a_kappa():
-    assert (
-        judge_agreement(verdicts("correct", "correct"), verdicts("correct", "wrong"))["kappa"] == 0
-    )
-
-
-def test_unreadable_verdicts_are_left_out_and_counted():
-    one = verdicts("correct", "wrong", "unreadable", "wrong", "unreadable")
-    other = verdicts("correct", "wrong", "wrong", "unreadable", "unreadable")
-    assert judge_agreement(one, other).to_dict() == {
-        "n": 2,
-        "left_out": 3,
-        "agreement": 1,
-        "kappa": 1,
-    }
-
-
-@pytest.mark.filterwarnings("error")
-def test_without_a_readable_pair_nothing_is_defined():
-    found = judge_agreement(verdicts("unreadable"), verdicts("correct"))
-    assert (found["n"], found["left_out"]) == (0, 1)
-    assert np.isnan(found["agreement"])
-    assert np.isnan(found["kappa"])
-
-
-def test_only_queries_of_both_judges_count():
-    one, other = verdicts("correct", "wrong", "wrong"), verdicts("correct", "wrong")
-    assert judge_agreement(one, other[::-1])["n"] == 2
-
-
 def test_the_judges_own_tables_are_taken():
     one = judge_answers(fake(reply(), reply("wrong"), reply("partly")), ALL_QA, ANSWERS)
     other = judge_answers(fake(reply(), reply("partly"), reply("partly")), ALL_QA, ANSWERS)
     found = judge_agreement(one, other)
     assert found["agreement"] == pytest.approx(2 / 3)
     assert found["kappa"] == pytest.approx((2 / 3 - 1 / 3) / (1 - 1 / 3))
-
-
-def test_judges_of_other_queries_are_refused():
-    with pytest.raises(ValueError, match="The two judges have no query in common"):
-        judge_agreement(verdicts("correct"), verdicts("correct").rename({"q0": "other"}))
-
-
-def test_a_query_that_a_judge_has_twice_is_named():
-    twice = verdicts("correct", "wrong").rename({"q1": "q0"})
-    with pytest.raises(ValueError, match="one: a query appears twice: q0"):
-        judge_agreement(twice, verdicts("correct"))
-
-
-@pytest.mark.parametrize("table", [None, pd.DataFrame({"f1": [1.0]}), {"q1": "correct"}])
-def test_what_is_no_table_of_verdicts_is_refused(table):
-    with pytest.raises(TypeError, match="other must be a table with a column verdict"):
-        judge_agreement(verdicts("correct"), table)
