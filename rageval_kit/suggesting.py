@@ -5,7 +5,7 @@ name, and `judge_agreement` says how far it judges as people do.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -282,17 +282,15 @@ def _found_first(queries: Sequence[Record], searches: Mapping[str, Any]) -> set[
     """Return the queries for which every search has a relevant document at rank 1."""
     from rageval_kit.search import search_all
 
-    asked = [qa for qa in queries if qa["relevant_doc_ids"]]
-    first = [search_all(store, asked, k=1) for store in searches.values()] if asked else []
-    return {
-        qa["query_id"]
-        for qa in asked
-        if first and all(_is_first(results[qa["query_id"]], qa) for results in first)
-    }
-
-
-def _is_first(hits: Iterable[Record], qa: Record) -> bool:
-    return any(hit["doc_id"] in qa["relevant_doc_ids"] for hit in hits)
+    easy = {qa["query_id"]: qa["relevant_doc_ids"] for qa in queries if qa["relevant_doc_ids"]}
+    asked = [qa for qa in queries if qa["query_id"] in easy]
+    for store in searches.values() if asked else ():
+        results = search_all(store, asked, k=1)
+        first = {
+            query_id: {hit["doc_id"] for hit in hits[:1]} for query_id, hits in results.items()
+        }
+        easy = {query_id: docs for query_id, docs in easy.items() if first[query_id] & docs.keys()}
+    return set(easy) if searches else set()
 
 
 # ---------------------------------------------------------------- grades

@@ -142,9 +142,10 @@ def pool_to_settle(
 
     Returns:
         A pool, as of `pool_results`. Its ``attrs`` hold ``ahead``, the name of the run that is;
-        ``difference``, by how much, and ``at_worst``, how much is left of it when what only the
-        other run found, or ranked higher, has the best grade; ``unjudged``, how many documents
-        could lessen it. The pool is chosen query by query, where a judgement settles most.
+        ``difference``, by how much, and ``at_worst``, how much is left of it when what the other
+        run alone found, or ranked higher, has the best grade (exact for nDCG, precision and recall
+        where all grades are alike); ``unjudged``, how many documents could lessen it. The pool is
+        chosen query by query, where a judgement settles most.
 
     >>> all_qa = [{"query_id": q, "relevant_doc_ids": ["A"]} for q in ("q1", "q2", "q3")]
     >>> old = {q: [{"doc_id": "A"}] for q in ("q1", "q2", "q3")}
@@ -164,20 +165,21 @@ def pool_to_settle(
     matrices = matrices_of(runs, judged, columns, policies)
     values = {name: values_of(columns, matrix)[:, 0] for name, matrix in matrices.items()}
 
-    # Who is ahead, and which documents could lessen that: those that the other ranks higher.
+    # Who is ahead, and which documents could lessen that.
     change = values[names[0]] - values[names[1]]
     ahead, other = names if np.nansum(change) >= 0 else names[::-1]
     change = values[ahead] - values[other]
-    pairs = _ranked_higher(_unjudged(matrices[other]), _unjudged(matrices[ahead]))
+    pairs = _side_by_side(_unjudged(matrices[ahead]), _unjudged(matrices[other]))
 
-    # The worst of each query: the first m of them have the best grade.
+    # The worst of each query: those that the other ranks higher, or alone found, are the best.
     worst = change
-    for more in _judged_best(judged, pairs):
-        both = (matrix_for(columns, more, runs[name], policies) for name in (ahead, other))
-        ours, theirs = (values_of(columns, matrix)[:, 0] for matrix in both)
-        worst = np.fmin(worst, np.where(np.isnan(change), np.nan, ours - theirs))
+    for preferred in (["row", "lost"], ["row", "found", "lost"]):
+        for more in _judged_best(judged, pairs.sort_values(preferred)):
+            both = (matrix_for(columns, more, runs[name], policies) for name in (ahead, other))
+            ours, theirs = (values_of(columns, matrix)[:, 0] for matrix in both)
+            worst = np.fmin(worst, np.where(np.isnan(change), np.nan, ours - theirs))
 
-    # Judged is what settles most, until the rest cannot turn the sum.
+    # Judged is where most is settled, until the rest cannot turn the sum.
     swing = np.nan_to_num(change - worst)
     chosen = _enough(swing, pairs, float(np.nansum(change)))
     pool = as_pool(judged, pairs[pairs["row"].isin(chosen)], rng)
@@ -191,13 +193,15 @@ def pool_to_settle(
     return pool
 
 
-def _ranked_higher(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Return the unjudged documents that the other run ranks higher, where most is lost first."""
-    both = theirs.merge(ours, on=["row", "doc_id"], how="left", suffixes=("", "_ours"))
-    # As nDCG discounts ranks; what we do not have is worth nothing to us.
-    lost = 1 / np.log2(both["rank"] + 2) - (1 / np.log2(both["rank_ours"] + 2)).fillna(0)
-    higher = both.assign(lost=lost)[lost > 0]
-    return higher.sort_values(["row", "lost"], ascending=[True, False], kind="stable")
+def _side_by_side(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Return the unjudged documents of two runs, and what each is worth to us but not to the other.
+
+    ``lost``: by the ranks, as nDCG discounts them; ``found``: by which of the two found it.
+    """
+    both = ours.merge(theirs, on=["row", "doc_id"], how="outer", suffixes=("", "_theirs"))
+    worth = [(1 / np.log2(both[rank] + 2)).fillna(0) for rank in ("rank", "rank_theirs")]
+    found = [worth_of_one.gt(0).astype(int) for worth_of_one in worth]
+    return both.assign(lost=worth[0] - worth[1], found=found[0] - found[1])
 
 
 def _enough(swing: np.ndarray, pairs: pd.DataFrame, total: float) -> list[int]:
