@@ -8,6 +8,7 @@ import pandas as pd
 from rageval_kit.answers import refuse_repeats
 from rageval_kit.comparison import as_generator, resampled_means
 from rageval_kit.documents import refuse_odd_columns
+from rageval_kit.judgements import refuse_strange_ids
 from rageval_kit.messages import wrong_type
 
 VERDICTS = ("correct", "partly", "wrong")
@@ -66,13 +67,13 @@ def judge_agreement(one: pd.DataFrame, other: pd.DataFrame, seed: int = 0) -> pd
     for row, one_says, other_says in zip(rows, ours, theirs, strict=True):
         counts[row, scale.index(one_says), scale.index(other_says)] += 1
 
-    unlike = 1 - np.eye(len(scale))
+    whole, unlike = counts.sum(axis=0), 1 - np.eye(len(scale))
     low, high = _interval(counts, unlike, rng)
     agreement: dict[str, Any] = {
         "n": len(common),
         "left_out": int((~readable).sum()),
-        "agreement": float((ours == theirs).mean()),
-        "kappa": float(_kappa(counts.sum(axis=0), unlike)),
+        "agreement": float(np.trace(whole) / len(common)) if len(common) else np.nan,
+        "kappa": float(_kappa(whole, unlike)),
         "kappa_low": low,
         "kappa_high": high,
     }
@@ -80,7 +81,7 @@ def judge_agreement(one: pd.DataFrame, other: pd.DataFrame, seed: int = 0) -> pd
     # Grades have a distance.
     if kind == "grade":
         unlike = np.abs(np.subtract.outer(scale, scale)).astype(float)
-        agreement["weighted_kappa"] = float(_kappa(counts.sum(axis=0), unlike))
+        agreement["weighted_kappa"] = float(_kappa(whole, unlike))
     apart = (counts * unlike).sum(axis=(1, 2))
     farthest = np.argsort(-apart, kind="stable")[: int((apart > 0).sum())]
     agreement["differ"] = [query_ids[row] for row in farthest]
@@ -105,6 +106,8 @@ def _read(table: Any, name: str) -> tuple[str, pd.Series]:
         raise wrong_type(
             name, f"{_WANTED} (found {', '.join(map(str, table)) or 'no column'})", table
         )
+    for column in ("query_id", "doc_id"):
+        refuse_strange_ids(table[column].to_numpy(dtype=object), column, name)
     grades = table.set_index(["query_id", "doc_id"])["grade"]
     refuse_repeats(grades.index, f"{name}: a query and document")
     if not (pd.api.types.is_numeric_dtype(grades) or grades.isna().all()):

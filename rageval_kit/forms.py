@@ -132,7 +132,8 @@ def _refuse_other_form(path: Path) -> None:
         )
 
 
-def _want_package(name: str, extra: str, path: Path) -> Any:
+def want_package(name: str, extra: str, path: Path) -> Any:
+    """Return a package that an extra brings; say which where it is missing."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -250,7 +251,7 @@ def _parse(where: str, text: str) -> Any:
 
 
 def _parquet(path: Path, encoding: str | None) -> Table:
-    parquet = _want_package("pyarrow.parquet", "parquet", path)
+    parquet = want_package("pyarrow.parquet", "parquet", path)
     with _whole(path, "Parquet file, or is protected"):
         file = parquet.ParquetFile(path)
         names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
@@ -265,7 +266,7 @@ def _parquet_rows(path: Path, file: Any) -> Iterator[Row]:
 
 def _excel(path: Path, encoding: str | None) -> Table:
     """Read the first sheet that holds something."""
-    openpyxl = _want_package("openpyxl", "excel", path)
+    openpyxl = want_package("openpyxl", "excel", path)
     with _whole(path, ".xlsx"), zipfile.ZipFile(path) as packed:
         size = sum(member.file_size for member in packed.infolist())
     refuse_bomb(path, size)
@@ -575,7 +576,7 @@ class _Page(HTMLParser):
 
 
 def _pdf(path: Path, encoding: str | None) -> Text:
-    pypdf = _want_package("pypdf", "pdf", path)
+    pypdf = want_package("pypdf", "pdf", path)
     with _whole(path, "PDF"):
         reader = pypdf.PdfReader(path)
         closed = reader.is_encrypted and not reader.decrypt("")

@@ -4,6 +4,7 @@ import csv
 import os
 from html import escape
 from io import StringIO
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +106,13 @@ class _Form:
         self.said = widgets.HTML()
         self.shown = widgets.HTML(layout={"max_height": "24em", "overflow": "auto"})
 
-        # What is pressed: a button, or a key in a field that is emptied again.
+        # What is pressed: a button, or a key in a field.
         self.buttons = [
             widgets.Button(description=f"{grade}: {said}", layout={"width": "auto"})
             for grade, said in GRADES.items()
         ]
         self.undo = widgets.Button(description="undo (u)", layout={"width": "auto"})
-        self.keys = widgets.Text(placeholder="click here for the keys 0 to 3, u", layout={})
+        self.keys = widgets.Text(placeholder="click here for the keys 0 to 3, u")
         for grade, button in enumerate(self.buttons):
             button.on_click(lambda _, grade=grade: self._press(str(grade)))
         self.undo.on_click(lambda _: self._press("u"))
@@ -122,10 +123,14 @@ class _Form:
         self._show()
 
     def _typed(self, change: dict[str, Any]) -> None:
-        for key in change["new"]:
+        """Press what came in behind what stood there.
+
+        The field is never emptied: a key pressed before the browser knew would come twice.
+        """
+        both = zip(change["old"], change["new"], strict=False)
+        stood = len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
+        for key in change["new"][stood:]:
             self._press(key)
-        if change["new"]:
-            self.keys.value = ""
 
     def _press(self, key: str) -> None:
         """Do what a key means; what cannot be written is said, and has not happened."""

@@ -13,15 +13,16 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.comparison import Runs, as_generator
-from rageval_kit.documents import Docs, as_docs, field_text, one_line, refuse_odd_columns
+from rageval_kit.documents import Docs, as_docs, field_text, one_line
 from rageval_kit.files import as_path, write_whole
-from rageval_kit.forms import Table, ending, read_table
+from rageval_kit.forms import Table, ending, read_table, want_package
 from rageval_kit.judgements import (
     AllQA,
     Judgements,
     as_queries,
     is_relevant,
     read_judgements,
+    refuse_strange_ids,
     relevant_grades,
     want_columns,
 )
@@ -130,11 +131,16 @@ def want_pool(pool: Any) -> None:
     if not isinstance(pool, pd.DataFrame):
         raise wrong_type("pool", "a table from pool_results", pool)
     want_columns(pool, ("query_id", "question", "doc_id"), "pool", _WANTED)
+    odd = [question for question in pool["question"] if not isinstance(question, str)]
+    if odd:
+        raise wrong_type("pool: a question", "a text", odd[0])
     refuse_repeated_pairs(pool, "pool")
 
 
 def refuse_repeated_pairs(table: pd.DataFrame, name: str) -> None:
-    """Refuse a table in which a query and document have two rows."""
+    """Refuse a table in which a query and document have two rows, or ids that are none."""
+    for column in _PAIR:
+        refuse_strange_ids(table[column].to_numpy(dtype=object), column, name)
     repeated = table[table.duplicated(_PAIR)]
     twice = [f"{query_id} -> {doc_id}" for query_id, doc_id in repeated[_PAIR].to_numpy()]
     if twice:
@@ -173,9 +179,12 @@ def save_pool(pool: pd.DataFrame, docs: Docs, path: str | Path) -> None:
     table["grade"] = table["judge"] = ""
 
     # Excel reads UTF-8 where a mark says so.
-    if ending(path) == ".csv":
+    try:
         data = table.to_csv(index=False).encode("utf-8-sig")
-    else:
+    except UnicodeEncodeError as error:
+        raise ValueError(f"The pool holds half a character: {error}. Fix the text.") from None
+    if ending(path) == ".xlsx":
+        want_package("openpyxl", "excel", path)
         file = BytesIO()
         table.to_excel(file, index=False)
         data = file.getvalue()
@@ -324,8 +333,9 @@ def _one_grade_a_pair(
     """Return the grades of each query by document, and its judges; refuse judges who differ."""
     if not isinstance(judged, pd.DataFrame):
         raise wrong_type("judged", "a table with query_id, doc_id and grade", judged)
-    refuse_odd_columns(judged, "judged")
     want_columns(judged, (*_PAIR, "grade"), "judged", "judged needs query_id, doc_id and grade")
+    for column in _PAIR:
+        refuse_strange_ids(judged[column].to_numpy(dtype=object), column, "judged")
 
     grades: dict[Any, dict[Any, int | float]] = {}
     judges: dict[Any, set[str]] = {}

@@ -118,6 +118,8 @@ def suggest_questions(
     """
     records, n, rng = as_docs(docs, ("doc_id", "content")), as_cutoff(n, "n"), as_generator(seed)
     want_askable(llm, SUGGEST_PROMPT, ())
+    if searches is not None and not isinstance(searches, Mapping):
+        raise wrong_type("searches", 'a dict such as {"name": vectorstore}', searches)
     drawn = list(_draw(records, n, _as_kinds(kinds), rng))
     asking = Asking(llm, _QUESTION, 2, cache)
     requests = [_question_request(number, *of) for number, of in enumerate(drawn, start=1)]
@@ -160,12 +162,12 @@ _QUESTION = {
 def _as_kinds(kinds: Any) -> list[str]:
     if not is_list(kinds):
         raise wrong_type("kinds", 'a list such as ["keyword", "paraphrase"]', kinds)
-    chosen = list(dict.fromkeys(kinds))
-    odd = [kind for kind in chosen if kind not in KINDS]
+    chosen = list(kinds)
+    odd = [kind for kind in chosen if not isinstance(kind, str) or kind not in KINDS]
     if odd or not chosen:
         found = f"kinds: {shown(odd[0])} is not one" if odd else "kinds is empty"
         raise ValueError(f"{found}. Choose of: {', '.join(KINDS)}.")
-    return chosen
+    return list(dict.fromkeys(chosen))
 
 
 def _draw(

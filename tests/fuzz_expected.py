@@ -1524,7 +1524,11 @@ def doubt_columns(tables, doubts):
 
 
 def expect_judge_agreement(a, doubts):
+    usual(a.get("seed", 0), doubts, "seed", is_seed)
     tables = a["one"], a["other"]
+    if any(isinstance(table, pd.DataFrame) and "verdict" not in table for table in tables):
+        doubts.append("grades")
+        raise Unknown("grades")
     for table in tables:
         if not isinstance(table, pd.DataFrame):
             raise Refused("no table of verdicts")
@@ -1560,6 +1564,153 @@ def expect_judge_agreement(a, doubts):
         )
         want_close(seen.value["agreement"], agreement, "agreement")
         want_close(seen.value["kappa"], oracle.kappa(first, second), "kappa")
+
+    return check
+
+
+# ---------------------------------------------------------------- a pool, and its judges
+
+
+def is_pool(pool, docs=None):
+    """Say whether each row has a query, a question and a document that is there, each pair once."""
+    pairs = list(zip(pool["query_id"], pool["doc_id"], strict=True))
+    known = {doc["doc_id"] for doc in docs} if docs is not None else set(pool["doc_id"])
+    is_table = list(pool.columns) == ["query_id", "question", "doc_id"]
+    texts = all_texts([*pool["query_id"], *pool["question"], *pool["doc_id"]])
+    return is_table and texts and len(set(pairs)) == len(pairs) and set(pool["doc_id"]) <= known
+
+
+def usual_pool(pool, doubts, docs=None):
+    """Doubt what is no usual pool; a table may have columns that even its repr fails on."""
+    try:
+        good = is_pool(pool, docs)
+    except Exception:
+        good = False
+    if not good:
+        doubts.append("an odd pool")
+        raise Unknown("pool")
+
+
+def pairs_of(pool):
+    return list(zip(pool["query_id"], pool["doc_id"], strict=True))
+
+
+def expect_pool_results(a, doubts):
+    runs, k = a["runs"], oracle.cutoff(a.get("k", 10))
+    if not isinstance(runs, dict) or not runs:
+        raise Refused("no runs")
+    usual(a.get("seed", 0), doubts, "seed", is_seed)
+    policy = {"duplicates": "unique", "k": min(k, 10**6)}
+    tables = [
+        table_of({**a, "results": run, **policy}, doubts, ["Judged"]) for run in runs.values()
+    ]
+    queries = tables[0].queries
+    ranked = [oracle.rankings(view(run), doubts, queries) for run in runs.values()]
+
+    def check(seen):
+        pairs = pairs_of(seen.value)
+        want(len(set(pairs)) == len(pairs), "a pair twice")
+        for query_id, doc_id in pairs:
+            want(
+                any(doc_id in found.get(query_id, ()) for found in ranked),
+                f"{doc_id!r} was not found",
+            )
+
+    return check
+
+
+def expect_pool_to_settle(a, doubts):
+    usual(a.get("seed", 0), doubts, "seed", is_seed)
+    k = oracle.cutoff(a.get("k", 10))
+    check = expect_differences({**a, "k": k}, doubts)
+    doubts.append("documents that are found twice, or odd metrics")
+    return check and (
+        lambda seen: want(
+            set(seen.value.attrs) == {"ahead", "difference", "at_worst", "unjudged"}, "attrs"
+        )
+    )
+
+
+def expect_score_bounds(a, doubts):
+    metrics, k = a.get("metrics", oracle.THE_FIVE), a.get("k", 10)
+    table = table_of({**a, "k": k}, doubts, metrics)
+    doubt_broken(a, doubts)
+    if any(column.metric is None for column in table.columns):
+        raise Unknown("a function of the user's")
+
+    def check(seen):
+        best = seen.value["at_best"].to_numpy() - seen.value["as_irrelevant"].to_numpy()
+        want(not (best < -1e-9).any(), f"the best is below what is: {best}")
+
+    return check
+
+
+def expect_save_pool(a, doubts):
+    docs = usual_docs(a["docs"], doubts)
+    usual_pool(a["pool"], doubts, docs)
+    doubts.append("a path")
+
+
+def expect_load_judged(a, doubts):
+    usual_pool(a["pool"], doubts)
+    doubts.append("a file")
+    return lambda seen: want(set(pairs_of(seen.value)) <= set(pairs_of(a["pool"])), "other pairs")
+
+
+def expect_judging_form(a, doubts):
+    docs = usual_docs(a["docs"], doubts)
+    usual_pool(a["pool"], doubts, docs)
+    doubts.append("a path")
+
+
+def expect_add_judgements(a, doubts):
+    judged, queries = a["judged"], oracle.queries(view(a["all_qa"]), doubts)
+    if isinstance(judged, pd.DataFrame) and not all_texts(judged.columns):
+        doubts.append("odd columns")
+        raise Unknown("columns")
+    usual(judged, doubts, "judged", lambda t: all_texts([*t["query_id"], *t["doc_id"]]))
+    usual(judged, doubts, "grades", lambda t: set(t["grade"]) <= {0, 1, 2, 3})
+    doubts.append("all_qa may judge them otherwise")
+
+    def check(seen):
+        want([qa["query_id"] for qa in seen.value] == [qa["query_id"] for qa in queries], "queries")
+        found = {
+            (qa["query_id"], doc) for qa in seen.value for doc in qa.get("relevant_doc_ids", ())
+        }
+        want(set(pairs_of(judged)) <= found, "a judgement is lost")
+
+    return check
+
+
+def expect_judge_relevance(a, doubts):
+    if "prompt" in a and not is_prompt(a["prompt"], "question", "document"):
+        raise Refused("the prompt lacks a field")
+    whole_number(a.get("retries", 2), 0, "retries")
+    docs = usual_docs(a["docs"], doubts)
+    usual_pool(a["pool"], doubts, docs)
+    usual(a["llm"], doubts, "llm", lambda m: m.make.__name__ in ("chat_model", "llm"))
+    usual_cache(a, doubts)
+
+    def check(seen):
+        pairs = [] if a.get("dry_run") else pairs_of(a["pool"])
+        want(pairs_of(seen.value) == pairs, "other pairs")
+        want(set(seen.value["grade"].dropna()) <= {0, 1, 2, 3}, "other grades")
+
+    return check
+
+
+def expect_suggest_questions(a, doubts):
+    docs = usual_docs(a["docs"], doubts)
+    usual(a["llm"], doubts, "llm", lambda m: m.make.__name__ in ("chat_model", "llm"))
+    usual_cache(a, doubts)
+    doubts.append("n and kinds may be too many")
+    contents = {doc["doc_id"]: doc["content"] for doc in docs}
+
+    def check(seen):
+        for qa in seen.value:
+            for passage in qa["relevant_passages"]:
+                found = contents[passage["doc_id"]][passage["start"] : passage["end"]]
+                want(found == passage["text"], f"{passage!r} is not there")
 
     return check
 
@@ -2420,6 +2571,15 @@ EXPECT = {
     "generate_answers": expect_generate_answers,
     "judge_answers": expect_judge_answers,
     "judge_agreement": expect_judge_agreement,
+    "pool_results": expect_pool_results,
+    "pool_to_settle": expect_pool_to_settle,
+    "score_bounds": expect_score_bounds,
+    "save_pool": expect_save_pool,
+    "load_judged": expect_load_judged,
+    "judging_form": expect_judging_form,
+    "add_judgements": expect_add_judgements,
+    "judge_relevance": expect_judge_relevance,
+    "suggest_questions": expect_suggest_questions,
     "ExtractiveAnswerer": expect_extractive_answerer,
     "search_all": expect_search_all,
     "search_folded": expect_search_folded,

@@ -1278,6 +1278,61 @@ def odd_verdicts(r, w, value):
     )
 
 
+# ---------------------------------------------------------------- a pool, and its judges
+
+
+def make_pool(r, w):
+    rows = [(qa["query_id"], qa["question"], r.choice(w.docs)["doc_id"]) for qa in w.all_qa]
+    return pd.DataFrame(rows[: r.randint(0, len(rows))], columns=["query_id", "question", "doc_id"])
+
+
+def make_judged(r, w):
+    pool = make_pool(r, w)
+    grades = pd.array([r.randint(0, 3) for _ in range(len(pool))], dtype="Int64")
+    judged = pool[["query_id", "doc_id"]].assign(grade=grades)
+    return judged.assign(judge="anna") if r.random() < 0.5 else judged
+
+
+def odd_pool(r, w, value):
+    return odd_frame(r, value) if r.random() < 0.8 else garbage(r)
+
+
+def make_judgements(r, w):
+    """Return verdicts, or grades of every query and one document."""
+    if r.random() < 0.6:
+        return make_verdicts(r, w)
+    grades = pd.array([r.choice((0, 1, 2, 3, None)) for _ in w.query_ids], dtype="Int64")
+    return pd.DataFrame({"query_id": w.query_ids, "doc_id": w.doc_ids[0], "grade": grades})
+
+
+def make_judged_file(r, w):
+    lines = ["query_id,doc_id,grade,judge"]
+    lines += [f"{qa['query_id']},{w.doc_ids[0]},{r.choice('0123')},anna" for qa in w.all_qa]
+    return a_file("judged.csv", "\n".join(lines).encode("utf-8", "surrogatepass"))
+
+
+def make_grader(r, w):
+    return chat_model([json.dumps({"grade": r.randint(0, 3), "reason": "so"}) for _ in range(2)])
+
+
+def odd_grader(r, w, value):
+    replies = (
+        "no JSON", "", '{"grade": 7, "reason": "x"}', '{"grade": "3", "reason": "x"}', "null",
+        '{"grade": [3], "reason": "x"}', '{"grade": 3}', '{"grade": 1e999, "reason": "x"}', "[" * 2_000,
+        '{"question": 5, "answer": "", "passages": []}', '{"question": "?", "answer": "a", "passages": [5]}',
+        '{"question": "?", "answer": "a", "passages": {"a": 1}}', "\ud83d",
+    )  # fmt: skip
+    if r.random() < 0.6:
+        return r.choice((chat_model, llm))(r.choices(replies, k=r.randint(1, 3)))
+    return odd_model_argument(r, w, value)
+
+
+def make_suggester(r, w):
+    passage = r.choice(w.docs)["content"]
+    said = {"question": "What is it?", "answer": "It.", "passages": r.choice(([passage], []))}
+    return chat_model([json.dumps(said)])
+
+
 def one_token(text):
     return ["한"]
 
@@ -1604,6 +1659,20 @@ KINDS = {
     "prompt": Kind(choice_of("{question} {context} {ground_truth} {answer}",
     "{a} {question}{context}{answer}{ground_truth}")), "retries": Kind(choice_of(0, 1, 2), odd_k),
     "verdicts": Kind(make_verdicts, odd_verdicts),
+    "judgements": Kind(make_judgements, odd_verdicts),
+    "pool": Kind(make_pool, odd_pool),
+    "judged": Kind(make_judged, odd_pool),
+    "judged_file": Kind(make_judged_file, odd_file),
+    "sheet": Kind(lambda r, w: new_path(r.choice(("x.csv", "x.csv", "x.xlsx"))), odd_path),
+    "log": Kind(lambda r, w: new_path("judged.csv"), odd_path),
+    "judge_name": Kind(choice_of("anna", "벤")),
+    "relevant_from": Kind(choice_of(1, 2, 3), odd_k),
+    "grader": Kind(make_grader, odd_grader),
+    "suggester": Kind(make_suggester, odd_grader),
+    "n": Kind(choice_of(1, 2), odd_k),
+    "kinds": Kind(choice_of(["keyword"], ["unanswerable", "condition"], ["several documents"])),
+    "searches": Kind(choice_of(None)),
+    "dry_run": Kind(choice_of(False, False, True)),
     "cache": Kind(make_cache, odd_path),
     "content": Kind(choice_of(None, "handbook 2026-11-30")),
     "at_once": Kind(choice_of(8, 1, 2), odd_k),
@@ -1689,8 +1758,16 @@ KIND_OF = {
     ("search_all", "vectorstore"): "any_store",
     ("search_folded", "vectorstore"): "any_store",
     ("judge_answers", "model"): "judge",
-    ("judge_agreement", "one"): "verdicts",
-    ("judge_agreement", "other"): "verdicts",
+    ("judge_agreement", "one"): "judgements",
+    ("judge_agreement", "other"): "judgements",
+    ("judge_relevance", "llm"): "grader",
+    ("suggest_questions", "llm"): "suggester",
+    ("save_pool", "path"): "sheet",
+    ("load_judged", "path"): "judged_file",
+    ("judging_form", "path"): "log",
+    ("judging_form", "judge"): "judge_name",
+    ("score_bounds", "k"): "ks",
+    ("pool_to_settle", "runs"): "two_runs",
     ("load_dataset", "source"): "dataset_folder",
     ("load_documents", "source"): "docs_source",
     ("load_documents", "title"): "column",
@@ -1718,7 +1795,10 @@ KIND_OF = {
     ("randomization_p", "rng"): "generator",
 }
 # Texts and a dict: there is nothing to call.
-CONSTANTS = {"ANSWER_PROMPT", "JUDGE_PROMPT", "DEFAULT_THRESHOLDS"}
+CONSTANTS = {
+    "ANSWER_PROMPT", "JUDGE_PROMPT", "DEFAULT_THRESHOLDS", "GRADES", "KINDS", "RELEVANCE_PROMPT",
+    "SUGGEST_PROMPT",
+}  # fmt: skip
 # What functions of the kit return, and the type of their policies: nobody makes one by hand, and a
 # dataclass or TypedDict looks at nothing. What they can do is tried on those that come back.
 RETURNED = {"Explanation", "Finding", "Policies", "Relevance", "Report"}
@@ -1727,7 +1807,7 @@ WEIGHTS = {
     "per_query": 3, "evaluate": 3, "explain": 2, "check_results": 1.5, "compare": 0.4,
     "diagnose": 0.7, "plot_abstention": 0.1, "plot_comparison": 0.1, "plot_differences": 0.1,
     "plot_hits": 0.1, "plot_lines": 0.1, "plot_relevance_matrix": 0.1, "load_embeddings": 0.3,
-    "save_vectorstore": 0.5, "load_vectorstore": 0.5, "search_folded": 0.7,
+    "save_vectorstore": 0.5, "judging_form": 0.3, "pool_to_settle": 0.5, "load_vectorstore": 0.5, "search_folded": 0.7,
 }  # fmt: skip
 
 
@@ -1735,7 +1815,8 @@ WEIGHTS = {
 DATA = {
     "docs", "all_qa", "results", "hits", "answers", "runs", "vectorstore", "summary", "table",
     "failed", "curve", "sources", "text", "values", "differences", "p", "relevant_doc_ids",
-    "matrix", "folder", "path", "source", "one", "other", "model", "source_of", "chunks",
+    "matrix", "folder", "path", "source", "one", "other", "model", "source_of", "chunks", "pool",
+    "judged", "llm",
 }  # fmt: skip
 
 
