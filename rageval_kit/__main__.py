@@ -206,19 +206,9 @@ def _write(
 
 def _as_csv(table: "pd.DataFrame") -> str:
     """Return a table as CSV for Excel, to which a text that begins with = or + is a formula."""
-    return str(table.map(_no_formula).rename(index=_no_formula).to_csv())
+    from rageval_kit.files import no_formula
 
-
-def _no_formula(cell: Any) -> Any:
-    r"""Return the cell with an apostrophe before a formula, and before apostrophes before one.
-
-    So it can be undone: ``table.replace(r"^'(?='*[-=+@\t\r\n])", "", regex=True)``.
-
-    >>> _no_formula("=1+2"), _no_formula("'=1+2"), _no_formula("1+2"), _no_formula(-0.5)
-    ("'=1+2", "''=1+2", '1+2', -0.5)
-    """
-    is_formula = isinstance(cell, str) and re.match(r"'*[-=+@\t\r\n]", cell)
-    return f"'{cell}" if is_formula else cell
+    return str(table.map(no_formula).rename(index=no_formula).to_csv())
 
 
 # ---------------------------------------------------------------- check

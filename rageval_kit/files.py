@@ -457,6 +457,18 @@ def _flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def no_formula(cell: Any) -> Any:
+    r"""Return the cell with an apostrophe before a formula, and before apostrophes before one.
+
+    So it can be undone: ``table.replace(r"^'(?='*[-=+@\t\r\n])", "", regex=True)``.
+
+    >>> no_formula("=1+2"), no_formula("'=1+2"), no_formula("1+2"), no_formula(-0.5)
+    ("'=1+2", "''=1+2", '1+2', -0.5)
+    """
+    is_formula = isinstance(cell, str) and re.match(r"'*[-=+@\t\r\n]", cell)
+    return f"'{cell}" if is_formula else cell
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder where there is none."""
     try:

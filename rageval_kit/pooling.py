@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.comparison import Runs, as_generator
+from rageval_kit.comparison import Runs, as_generator, names_of
 from rageval_kit.documents import Docs, as_docs, field_text, one_line
-from rageval_kit.files import as_path, write_whole
+from rageval_kit.files import as_path, no_formula, write_whole
 from rageval_kit.forms import Table, ending, read_table, want_package
 from rageval_kit.judgements import (
     AllQA,
@@ -66,7 +66,7 @@ def pool_results(runs: Runs, all_qa: AllQA, k: int = 10, seed: int = 0) -> pd.Da
         ValueError: there is no run; or as `relevance_matrix`.
     """
     k, rng = as_cutoff(k), as_generator(seed)
-    _want_runs(runs)
+    names_of(runs)
     judged = read_judgements(all_qa)
 
     # Of each run the hits that nobody judged.
@@ -93,14 +93,6 @@ def as_pool(judged: Judgements, pairs: pd.DataFrame, rng: np.random.Generator) -
         columns=["query_id", "question", "doc_id"],
         dtype=object,
     )
-
-
-def _want_runs(runs: Any) -> None:
-    kinds = {type(run) for run in runs.values()} if isinstance(runs, Mapping) else {list}
-    if kinds and kinds <= {list, tuple}:  # the hits of one run, which has no name
-        raise wrong_type("runs", 'a dict such as {"old": results, "new": other}', runs)
-    if not runs:
-        raise ValueError("runs is empty: there is nothing to pool. Give at least one run.")
 
 
 def read_pool(pool: Any, docs: Docs) -> list[dict[str, Any]]:
@@ -175,7 +167,7 @@ def save_pool(pool: pd.DataFrame, docs: Docs, path: str | Path) -> None:
 
     # To Excel a text that begins with = is a formula; ids are compared, and stay as they are.
     for column in ("question", "title", "content"):
-        table[column] = [re.sub(r"^(?=[-=+@\t\r\n])", "'", text) for text in table[column]]
+        table[column] = table[column].map(no_formula)
     table["grade"] = table["judge"] = ""
 
     # Excel reads UTF-8 where a mark says so.

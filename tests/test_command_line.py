@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT, unwrapped
 
 from rageval_kit import __main__ as command_line
+from rageval_kit import files
 from rageval_kit.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -95,7 +96,7 @@ def test_no_cell_of_a_table_is_a_formula_and_every_text_comes_back(tmp_path, cap
     assert pd.read_csv(tmp_path / "per_query.csv")["query_id"].tolist() == ["'@q"]
 
     # The one line of the docstring gives back what was written.
-    line = command_line._no_formula.__doc__.partition("``")[2].partition("``")[0]
+    line = files.no_formula.__doc__.partition("``")[2].partition("``")[0]
     undone = eval(line, {"table": table})
     assert undone.set_index("doc_id")["title"].sort_index().tolist() == titles
 
