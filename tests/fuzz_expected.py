@@ -1599,6 +1599,7 @@ def expect_pool_results(a, doubts):
     runs, k = a["runs"], oracle.cutoff(a.get("k", 10))
     if not isinstance(runs, dict) or not runs:
         raise Refused("no runs")
+    usual(list(runs), doubts, "names of runs", all_texts)
     usual(a.get("seed", 0), doubts, "seed", is_seed)
     policy = {"duplicates": "unique", "k": min(k, 10**6)}
     tables = [
