@@ -344,5 +344,5 @@ def _one_grade_a_pair(
         if known != number:
             both = f"judged: {pair} has the grades {known} and {number}"
             raise ValueError(f"{both}. Let the judges agree on one; judge_agreement shows where.")
-        judges.setdefault(query_id, set()).update({str(judge)} - {""})
+        judges.setdefault(query_id, set()).update({judge} - {""} if isinstance(judge, str) else ())
     return grades, judges

@@ -182,28 +182,29 @@ def _draw(
         raise ValueError('kinds: "several documents" needs two. Leave it out.')
 
     order = rng.permutation(len(with_text)).tolist()
-    neighbour = _neighbours(with_text) if "several documents" in kinds else []
+    vectors = _vectors(with_text) if "several documents" in kinds else np.empty(0)
     for number in range(n):
         turn, place = divmod(number, len(order))
         row, kind = order[place], kinds[(place + turn) % len(kinds)]
-        rows = [row, neighbour[row]] if kind == "several documents" else [row]
+        rows = [row, _neighbour(vectors, row)] if kind == "several documents" else [row]
         yield kind, [with_text[row] for row in rows]
 
 
-def _neighbours(docs: Sequence[Record]) -> list[int]:
-    """Return for each document the most alike that is no version of it, by its characters."""
+def _vectors(docs: Sequence[Record]) -> np.ndarray:
+    """Return the documents as vectors of their characters, of length 1."""
     from rageval_kit.embeddings import load_embeddings
 
     vectors = np.array(load_embeddings("chars").embed_documents([text_of(doc) for doc in docs]))
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    neighbours = []
-    for row, vector in enumerate(vectors):
-        alike = vectors @ vector
-        alike[row] = -np.inf
-        if (alike < _SAME).sum() > 1:  # beside the document itself
-            alike[alike >= _SAME] = -1.0
-        neighbours.append(int(np.argmax(alike)))
-    return neighbours
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
+def _neighbour(vectors: np.ndarray, row: int) -> int:
+    """Return the document that is most alike and, if there is one, no version of this one."""
+    alike = vectors @ vectors[row]
+    others = np.flatnonzero(np.arange(len(alike)) != row)
+    no_versions = others[alike[others] < _SAME]
+    among = no_versions if no_versions.size else others
+    return int(among[np.argmax(alike[among])])
 
 
 def _question_request(number: int, kind: str, docs: Sequence[Record]) -> Request:
