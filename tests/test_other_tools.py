@@ -172,7 +172,10 @@ QRELS = {
 
 
 def findings_of(all_qa, results):
-    return pd.DataFrame(check_results(all_qa, results, DOCS).findings)
+    """What is found and where; not what scores add to it, which some forms do not have."""
+    table = check_results(all_qa, results, DOCS).to_frame()
+    without_scores = table[table["kind"] != "ties"]
+    return without_scores[["severity", "kind", "where"]].reset_index(drop=True)
 
 
 def saved(all_qa, results, folder):
