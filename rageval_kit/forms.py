@@ -493,6 +493,7 @@ _SHAPES: tuple[tuple[set[str], Callable[[Any, str], Table | Both]], ...] = (
 # ---------------------------------------------------------------- texts
 
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)??(---|\.\.\.)[ \t]*(\n|$)", re.S)
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})\s*$")
 
 
@@ -502,10 +503,17 @@ def _plain(path: Path, encoding: str | None) -> Text:
 
 
 def _markdown(path: Path, encoding: str | None) -> Text:
-    """Read Markdown as it is written; the title is its first heading, outside of code."""
+    """Read Markdown as it is written; the title is that of its front matter, or the first heading.
+
+    The heading is looked for outside of code.
+    """
     (text,) = _plain(path, encoding).pages
+    front = _FRONT_MATTER.match(text)
+    if front and (named := re.search(r"^title:[ \t]*(.*\S)", front[0], re.M)):
+        return Text(named[1].strip("\"'"), [text])
+
     fence, above = "", ""
-    for line in text.splitlines():
+    for line in text[front.end() if front else 0 :].splitlines():
         if mark := re.match(r" {0,3}(```|~~~)", line):
             fence = "" if fence == mark[1] else fence or mark[1]
         elif not fence and (heading := _HEADING.match(line)) and heading[1]:

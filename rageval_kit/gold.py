@@ -164,11 +164,11 @@ class Gold:
         """Refuse gold that was not found, and questions without any; name what stands twice."""
         # What was not found would be a query without a relevant document.
         if self._lost:
-            listed = " ".join(self._nearest(*lost) for lost in self._lost[:5])
+            listed = "; ".join(self._nearest(*lost) for lost in self._lost[:5])
             raise ValueError(
                 f"{table.where}: {count(len(self._lost), 'gold text')} not found in the documents: "
-                f"{listed} Correct them, take the rows out, or allow what is nearly the same: "
-                "near=0.9."
+                f"{listed}. Correct them, take the rows out, or where the nearest differs by "
+                "little allow it: near=0.9."
             )
         if self._repeated:
             warn_user(
@@ -193,9 +193,9 @@ class Gold:
     def _nearest(self, query_id: str, text: str) -> str:
         place = self._finder.nearest(text) if self._finder else None
         if place is None:
-            return f"{query_id} {shown(text)} (nothing near it);"
+            return f"{query_id} {shown(text)} (nothing near it)"
         at = f"{place.doc_id} at {place.start} to {place.end}, similarity {place.similarity:.2f}"
-        return f"{query_id} {shown(text)} (nearest: {at});"
+        return f"{query_id} {shown(text)} (nearest: {at})"
 
     def said(self, queries: Sequence[Record]) -> list[str]:
         """Return what the note says of the relevant documents."""

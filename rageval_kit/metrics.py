@@ -165,7 +165,7 @@ def per_query(
     query_id
     q01        0.5          0.0  0.667
     """
-    columns = as_columns(metrics, ks if k is None else k)
+    columns = as_columns(metrics, _chosen(ks, k))
     matrix = matrix_for(columns, read_judgements(all_qa), results, policies)
     values = values_of(columns, matrix)
     table = pd.DataFrame(values, index=matrix.labels, columns=[c.label for c in columns])
@@ -204,7 +204,7 @@ def evaluate(
     """
     if not isinstance(average, str) or average not in ("macro", "pooled"):
         raise ValueError(f'average={shown(average)} is not known. Choose "macro" or "pooled".')
-    columns = as_columns(metrics, ks if k is None else k)
+    columns = as_columns(metrics, _chosen(ks, k))
     matrix = matrix_for(columns, read_judgements(all_qa), results, policies)
     summary = summarise(columns, matrix, average)
     summary.attrs = what_was_decided(matrix, results) | {"average": average}
@@ -296,6 +296,13 @@ class Column(NamedTuple):
     def label_of_mean(self) -> str:
         """The name of the mean at its cutoff, such as ``MRR@10``."""
         return self.name_of_mean if self.cutoff == "R" else f"{self.name_of_mean}@{self.cutoff}"
+
+
+def _chosen(ks: Cutoffs, k: Cutoffs | None) -> Cutoffs:
+    """Return the cutoffs, whichever of the two names they were given by."""
+    if k is not None and ks is not _KS:
+        raise ValueError("k and ks are two names of one thing: give one of them.")
+    return ks if k is None else k
 
 
 def as_columns(metrics: Metrics, ks: Cutoffs) -> list[Column]:

@@ -40,6 +40,7 @@ ResultsLike: TypeAlias = Mapping[Any, Any] | Sequence[Any] | pd.DataFrame | Any 
 
 _WANTED = "{query_id: [hit, ...]} or a DataFrame"
 _WANTED_COLUMNS = "results as a table needs query_id, doc_id, and rank or score"
+_MANY = 10  # steps in one direction that are no accident
 _KNOWN = (
     "k",
     "score_name",
@@ -383,6 +384,8 @@ def _ranked_positions(
         raise
     blocks, found = factorize_ids(queries.take(starts), "results")
     searched = _compare_queries(judged, found)
+    if by_score and len(found) == len(blocks):
+        _warn_of_distances(key, starts)
     codes = judged.query_ids.get_indexer(as_index(found))[blocks]  # -1: not in all_qa
 
     # Where the rows are not yet in ranked order, sort them by query and key.
@@ -458,6 +461,18 @@ def _rises_in_blocks(key: np.ndarray, starts: np.ndarray) -> bool:
     return bool(rises.all())
 
 
+def _warn_of_distances(key: np.ndarray, starts: np.ndarray) -> None:
+    """Warn of scores that rise from row to row in every query, as distances do, best first."""
+    falls, rises = key[1:] < key[:-1], key[1:] > key[:-1]
+    falls[starts[1:] - 1] = rises[starts[1:] - 1] = False
+    if falls.sum() >= _MANY and not rises.any():
+        warn_user(
+            "results: the scores rise from row to row in every query, and the highest is taken for "
+            "the best. If they are distances (lower is better), give the column rank, as "
+            "results.to_frame() does."
+        )
+
+
 def _order_ties_by_doc_id(order: np.ndarray, rows: np.ndarray, key: np.ndarray, docs: Any) -> None:
     """Order equal scores by doc_id, descending (trec_eval's rule), in place."""
     rows, key = rows[order], key[order]
@@ -480,10 +495,15 @@ def _refuse_gaps(rows: np.ndarray, ranks: np.ndarray, query_ids: pd.Index) -> No
     row = rows[broken][0]
     of_query = [f"{rank:g}" for rank in ranks[rows == row]]
     what = "a rank appears twice" if len(set(of_query)) < len(of_query) else "ranks have gaps"
+    cure = (
+        "after rows were filtered out, number them again, or drop the column rank and keep a score "
+        "that is higher when better"
+    )
+    if min(ranks[rows == row]) == 0:
+        what, cure = "ranks start at 0", 'add 1: results["rank"] + 1'
     raise ValueError(
-        f"results, {query_ids[row]}: {what} ({name_some(of_query)}). "
-        "Ranks count 1, 2, 3, ...; after rows were filtered out, number them again, or drop the "
-        "column rank and keep a score that is higher when better."
+        f"results, {query_ids[row]}: {what} ({name_some(of_query)}). Ranks count 1, 2, 3, ...; "
+        f"{cure}."
     )
 
 

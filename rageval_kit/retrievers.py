@@ -311,7 +311,8 @@ def _as_ranked(came: Any, name: str) -> Ranked:
 def _odd_answer(came: Any, name: str) -> TypeError:
     return TypeError(
         f"The {name} gave {describe(came)} for a question; a list of LangChain documents was "
-        "wanted. Give a vector store, a retriever, or a function that returns documents."
+        'wanted, or of hits such as {"doc_id": "doc_001"}. Give a vector store, a retriever, or a '
+        "function of the question alone that returns one of these."
     )
 
 

@@ -366,6 +366,12 @@ def test_k_is_another_name_for_ks(function):
 
 
 @pytest.mark.parametrize("function", METRICS)
+def test_k_and_ks_are_not_both_given(function):
+    with pytest.raises(ValueError, match="two names of one thing"):
+        function(ALL_QA, RESULTS, k=2, ks=[1])
+
+
+@pytest.mark.parametrize("function", METRICS)
 def test_a_k_far_behind_the_results_costs_nothing_and_counts(function):
     table = function(ALL_QA, RESULTS, ks=(2, 10**6))
     assert relevance_matrix(ALL_QA, RESULTS, 10**6).grades.shape == (2, 101)

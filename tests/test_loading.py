@@ -137,6 +137,14 @@ DOCUMENTS = {
         "c.jsonl", lines({"doc_id": "a#0", "content": "x", "source_id": "a", "start": 0, "end": 1}),
         {}, [doc("a#0", "", "x", source_id="a", start=0, end=1)],
     ),
+    "Markdown with front matter": (
+        "a.md", "---\ntitle: 'Beta'\ndate: 2024\n---\n# Real\n", {},
+        [doc("a.md", "Beta", "---\ntitle: 'Beta'\ndate: 2024\n---\n# Real\n")],
+    ),
+    "Markdown with front matter without a title": (
+        "a.md", "---\ndate: 2024\n---\n# Real\n", {},
+        [doc("a.md", "Real", "---\ndate: 2024\n---\n# Real\n")],
+    ),
     "Markdown": ("환불.md", "머리말\n\n# 환불 규정 #\n7일\n", {}, [
         doc("환불.md", "환불 규정", "머리말\n\n# 환불 규정 #\n7일\n")
     ]),

@@ -722,9 +722,32 @@ def test_zero_and_minus_zero_are_equal_scores():
     assert gains([query(["B"])], table, k=2) == [[1, 0]]
 
 
-@pytest.mark.parametrize(
-    "ranks", [(4, 9, 10), (1, 2, 4), (0, 1, 2), (30, 10, 20), (-1, 1, 2)], ids=str
-)
+def test_ranks_from_0_are_refused_with_their_own_cure():
+    table = pd.DataFrame({"query_id": "q1", "doc_id": ["A", "B"], "rank": [0, 1]})
+    with pytest.raises(ValueError, match=r"q1: ranks start at 0 \(0, 1\).*rank.* \+ 1"):
+        gains([query(["A"])], table)
+
+
+def distances(n=12):
+    """A table of hits, best first, whose scores are distances."""
+    rows = [(f"q{row}", doc_id, place) for row in range(n) for place, doc_id in enumerate("ABC")]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+
+
+def test_distances_without_their_rank_are_warned_of():
+    all_qa = [query(["A"], f"q{row}") for row in range(12)]
+    with pytest.warns(UserWarning, match="scores rise .* give the column rank"):
+        relevance_matrix(all_qa, distances(), 3)
+
+
+@pytest.mark.parametrize("change", [lambda t: t.assign(score=-t["score"]), lambda t: t[:8]])
+def test_falling_scores_and_a_few_that_rise_are_not_warned_of(change):
+    all_qa = [query(["A"], f"q{row}") for row in range(12)]
+    warned = caught(lambda: relevance_matrix(all_qa, change(distances()), 3))
+    assert not any("rise" in message for message in warned)
+
+
+@pytest.mark.parametrize("ranks", [(4, 9, 10), (1, 2, 4), (30, 10, 20), (-1, 1, 2)], ids=str)
 def test_ranks_with_gaps_are_refused_since_closing_them_would_raise_the_scores(ranks):
     table = pd.DataFrame({"query_id": "q1", "doc_id": ["C", "A", "B"], "rank": ranks})
     with pytest.raises(ValueError, match=r"q1: ranks have gaps \(.*number them again"):
