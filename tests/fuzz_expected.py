@@ -577,6 +577,10 @@ def expect_diagnose(a, doubts):
     return check
 
 
+def is_mapping(value):
+    return isinstance(value, Mapping)
+
+
 def expect_abstention_curve(a, doubts):
     kinds = {
         q: oracle.n_relevant(grades) > 0
@@ -590,6 +594,7 @@ def expect_abstention_curve(a, doubts):
         doubts.append("a table")
         raise Unknown("a table")
     rankings = {query_id: hits.get(query_id, []) for query_id in kinds}
+    usual(rankings, doubts, "results", lambda found: not any(map(is_mapping, found.values())))
     scores = {}
     for query_id, ranking in rankings.items():
         if not ranking or not isinstance(ranking[0], Mapping) or ranking[0].get("score") is None:
@@ -1935,7 +1940,7 @@ def expect_load_vectorstore(a, doubts):
         "folder",
         lambda f: f.make.__name__ == "saved_store" and not f.arguments[1],
     )
-    numbers = lambda e: e.make.__name__ == "embeddings" and e.arguments[0] != "texts"  # noqa: E731
+    numbers = lambda e: e.make.__name__ == "embeddings" and not e.arguments[0]  # noqa: E731
     usual(a["embeddings"], doubts, "embeddings", numbers)
     ids = [doc["doc_id"] for doc in a["folder"].arguments[0]]
     return lambda seen: want(

@@ -445,7 +445,7 @@ def refuse_second(table, field, query_ids, doubts):
         column_of(table, field, "all_qa") if has_column(table, field) else [None] * len(query_ids)
     )
     for query_id, text in zip(query_ids, texts, strict=True):
-        if text is None or text != text:
+        if text is None or (isinstance(text, float) and text != text):
             continue
         if not isinstance(text, str):
             doubts.append(f"a {field} is no text")
