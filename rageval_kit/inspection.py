@@ -72,7 +72,7 @@ def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None)
         *_own_documents(matrix),
         *_ties(matrix),
         *(_corpus(matrix, rankings, depth, docs) if docs is not None else ()),
-        *(stranger_findings(matrix) if docs is None else ()),
+        *(stranger_findings(matrix.found, judged, matrix.judged) if docs is None else ()),
         *_scores(matrix),
     ]
     checked = f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
@@ -167,7 +167,7 @@ def _corpus(matrix: Relevance, rankings: Results, depth: int, docs: Docs) -> Ite
         where = name_some(matrix.query_ids[np.unique(rows)].tolist())
         yield Finding("error", "not in corpus", where, what, cure)
     else:
-        yield from stranger_findings(matrix)
+        yield from stranger_findings(matrix.found, judged, matrix.judged)
         yield from _copies_first(matrix, records)
 
     yield from _depth(rankings, depth, len(corpus))

@@ -258,7 +258,7 @@ def match(
         policies=chosen,
     )
 
-    for finding in stranger_findings(matrix):
+    for finding in stranger_findings(found, judged, matrix.judged):
         warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
     return matrix
 

@@ -7,15 +7,14 @@ read: the search may be right, and yet every score is 0.
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rageval_kit.findings import Finding
+from rageval_kit.judgements import Judgements
 from rageval_kit.messages import count, shown
-
-if TYPE_CHECKING:
-    from rageval_kit.relevance import Relevance
+from rageval_kit.rankings import Hits
 
 _HARDLY_ANY = 0.05  # of the queries have a hit that is known; of an honest run, far more
 _EXPLAINS = 0.2  # of the queries have such a hit by the rule
@@ -119,16 +118,18 @@ def _explained(
     return rules
 
 
-def stranger_findings(matrix: "Relevance") -> Iterator[Finding]:
+def stranger_findings(found: Hits, judged: Judgements, is_judged: np.ndarray) -> Iterator[Finding]:
     """Find results of which no hit, or hardly any, is a document that all_qa knows.
 
     A bad search finds few relevant documents, and that is no fault of the ids: it is one where a
     rule explains them, or where nothing at all is known over several queries.
+
+    Args:
+        found, judged, is_judged: ``found``, ``judgements`` and ``judged`` of the relevance matrix.
     """
-    found, judged = matrix.found, matrix.judgements
     has_judgements = np.isin(found.rows, judged.rows)
     n_queries = len(np.unique(found.rows[has_judgements]))
-    if np.count_nonzero(matrix.judged.any(axis=1)) > _HARDLY_ANY * n_queries or not n_queries:
+    if np.count_nonzero(is_judged.any(axis=1)) > _HARDLY_ANY * n_queries or not n_queries:
         return
 
     # What is judged for another query is known too.
