@@ -131,7 +131,8 @@ def answer_rows(answers: Answers) -> list[tuple[Any, str, list[str] | None]]:
 
     for query_id, answer, seen in rows:
         if not isinstance(answer, str):
-            raise wrong_type(f"answers, {query_id}: the answer", 'a text, "" for none', answer)
+            where = f"answers, {name_some([query_id])}: the answer"
+            raise wrong_type(where, 'a text, "" for none', answer)
         if seen is not None and not isinstance(seen, (list, tuple)):
             raise wrong_type(f"answers, {query_id}: doc_ids", "a list", seen)
     return [(query_id, without_thoughts(answer), seen) for query_id, answer, seen in rows]

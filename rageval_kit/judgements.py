@@ -100,8 +100,8 @@ def _refuse_scores(grades: Any) -> None:
 
 def _is_qrels(all_qa: AllQA) -> TypeGuard[pd.DataFrame]:
     """Say whether it is a table with a row a judgement."""
-    is_table = isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in all_qa
-    return is_table and {"query_id", "doc_id"} <= set(all_qa)
+    is_table = isinstance(all_qa, pd.DataFrame) and "relevant_doc_ids" not in list(all_qa)
+    return is_table and {"query_id", "doc_id"} <= set(map(str, all_qa))
 
 
 def _grouped_qrels(qrels: pd.DataFrame) -> list[Record]:

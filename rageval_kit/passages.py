@@ -14,7 +14,15 @@ import pandas as pd
 
 from rageval_kit.documents import Docs, Record, as_docs, field_text
 from rageval_kit.judgements import AllQA, JudgementError, as_queries, read_judgements
-from rageval_kit.messages import as_cutoff, count, is_number, name_some, shown, warn_user
+from rageval_kit.messages import (
+    as_cutoff,
+    count,
+    is_number,
+    name_some,
+    shown,
+    warn_user,
+    wrong_type,
+)
 from rageval_kit.places import find_text
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, read_hits
 
@@ -486,6 +494,8 @@ def precision_omega(chunks: Docs, all_qa: AllQA, strict: bool = False) -> pd.Dat
     Raises:
         ValueError, KeyError, TypeError: as `match_passages`.
     """
+    if not isinstance(strict, bool):
+        raise wrong_type("strict", "True or False", strict)
     known = _Chunks(chunks)
     rows = {}
     for query_id, passages in known.gold(as_queries(all_qa)).items():
