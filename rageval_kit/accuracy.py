@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from rageval_kit.agreement import VERDICTS
-from rageval_kit.answers import Answers, answer_rows, fence_for, fill, want_askable
-from rageval_kit.asking import Asking, Request
+from rageval_kit.answers import Answers, answer_rows, fill_fenced, want_askable
+from rageval_kit.asking import Asking, Request, schema_of
 from rageval_kit.documents import Record
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
 from rageval_kit.language import looks_like_refusal, normalised_tokens
@@ -108,17 +108,11 @@ def _agreement(answer: str, truth: str) -> tuple[float, float]:
 _NO_ANSWER = "There is no answer: the documents do not say."
 
 _FIELDS = ["verdict", "reason"]
-_SCHEMA = {
-    "title": "judgement",
-    "description": "The verdict on an answer, and why in one sentence",
-    "type": "object",
-    "properties": {
-        "verdict": {"type": "string", "enum": list(VERDICTS)},
-        "reason": {"type": "string"},
-    },
-    "required": _FIELDS,
-    "additionalProperties": False,
-}
+_SCHEMA = schema_of(
+    "judgement",
+    "The verdict on an answer, and why in one sentence",
+    {"verdict": {"type": "string", "enum": list(VERDICTS)}, "reason": {"type": "string"}},
+)
 
 
 def judge_answers(
@@ -173,7 +167,7 @@ def _asked(prompt: str, qa: Record, answer: str) -> str:
     """Return what the judge is asked about an answer."""
     truth = qa["ground_truth"] if has_truth(qa) else _NO_ANSWER
     values = {"question": str(qa.get("question", "")), "ground_truth": truth, "answer": answer}
-    return fill(prompt, {**values, "fence": fence_for(list(values.values()))})
+    return fill_fenced(prompt, values)
 
 
 def _verdict_in(given: Any) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ import pandas as pd
 from rageval_kit.answers import refuse_repeats
 from rageval_kit.comparison import as_generator, resampled_means
 from rageval_kit.documents import refuse_odd_columns
-from rageval_kit.judgements import refuse_strange_ids
+from rageval_kit.judgements import refuse_strange_pairs
 from rageval_kit.messages import wrong_type
 
 VERDICTS = ("correct", "partly", "wrong")
@@ -106,8 +106,7 @@ def _read(table: Any, name: str) -> tuple[str, pd.Series]:
         raise wrong_type(
             name, f"{_WANTED} (found {', '.join(map(str, table)) or 'no column'})", table
         )
-    for column in ("query_id", "doc_id"):
-        refuse_strange_ids(table[column].to_numpy(dtype=object), column, name)
+    refuse_strange_pairs(table, name)
     grades = table.set_index(["query_id", "doc_id"])["grade"]
     refuse_repeats(grades.index, f"{name}: a query and document")
     if not (pd.api.types.is_numeric_dtype(grades) or grades.isna().all()):

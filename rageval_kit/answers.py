@@ -190,6 +190,11 @@ def fill(prompt: str, values: Mapping[str, Any]) -> str:
     return fields.sub(lambda found: str(values[found[1]]), prompt)
 
 
+def fill_fenced(prompt: str, fenced: Mapping[str, str], **plain: str) -> str:
+    """Fill a prompt whose ``{fence}`` is a mark that stands in none of the fenced texts."""
+    return fill(prompt, {**fenced, **plain, "fence": fence_for(list(fenced.values()))})
+
+
 def fence_for(texts: Sequence[str]) -> str:
     """Return a mark to put around texts: it stands in none of them, so none can end its fence.
 

@@ -39,6 +39,18 @@ class Reply(NamedTuple):
     words: str = ""
 
 
+def schema_of(title: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of an object that has each of these properties, and no other."""
+    return {
+        "title": title,
+        "description": description,
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 class Asking:
     """A chat model, the JSON schema of its replies, and where they are kept.
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rageval_kit.documents import Docs, as_docs, field_text
 from rageval_kit.messages import as_cutoff, shown, wrong_type
-from rageval_kit.places import find_text
+from rageval_kit.places import find_text, starts_of
 
 _START, _END = itemgetter(0), itemgetter(1)
 _INK, _WORD = re.compile(r"\S"), re.compile(r"\w+")
@@ -143,10 +143,7 @@ def place(pieces: Sequence[str], text: str, doc_id: str) -> list[tuple[int, int]
 
 def _places_of(piece: str, text: str) -> list[tuple[int, int]]:
     """Return every place of a piece, in order: to the letter, else as it may have been changed."""
-    places, at = [], text.find(piece)
-    while at >= 0:
-        places.append((at, at + len(piece)))
-        at = text.find(piece, at + 1)
+    places = [(at, at + len(piece)) for at in starts_of(piece, text)]
     if places:
         return places
 

@@ -30,7 +30,7 @@ from rageval_kit.messages import (
     warn_user,
     wrong_type,
 )
-from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, direction, score_steps
+from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, direction, run_both_ways
 from rageval_kit.search import as_search, look_over
 from rageval_kit.vectors import unit
 from rageval_kit.vectorstore import (
@@ -365,13 +365,12 @@ def _direction_to_fold(results: Results) -> bool | None:
                     f"results, {query_id}, rank {rank}: the hit {hit['doc_id']} has no score to "
                     'fold by. Fold by="first", or keep the scores of the search.'
                 )
-    lower = direction(results)
-    if lower is None and any(any(score_steps(hits)) for hits in results.values()):
+    if run_both_ways(results):
         raise ValueError(
             "The scores rise in one ranking and fall in another: is lower or higher better? Say "
             "it, results.lower_is_better = True, or look at the search."
         )
-    return lower
+    return direction(results)
 
 
 def _as_cosines(results: Results) -> Results:

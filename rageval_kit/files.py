@@ -28,7 +28,7 @@ import pandas as pd
 from rageval_kit.columns import QRELS, RUN, recognise
 from rageval_kit.judgements import AllQA, read_judgements, refuse_repeated
 from rageval_kit.messages import name_some, shown, warn_user, wrong_type
-from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, score_steps
+from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, run_both_ways
 
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "name")
 _TREC_QRELS = ("query_id", "0", "doc_id", "relevance")
@@ -169,7 +169,7 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
     """
     rankings = as_rankings(results)
     lower_is_better = direction(rankings)
-    if lower_is_better is None and any(any(score_steps(hits)) for hits in rankings.values()):
+    if run_both_ways(rankings):
         found = "The scores rise in one place and fall in another: which are the better ones?"
         raise ValueError(f"{found} Order all rankings alike, or leave the scores out.")
 

@@ -74,8 +74,14 @@ def _is_settled(module: str) -> bool:
     A student's own langchain_test.py is not.
     """
     root = module.partition(".")[0]
+    return root == "rageval_kit" or (root.startswith("langchain") and is_installed(module))
+
+
+def is_installed(module: str) -> bool:
+    """Say whether a module is of an installed package; the one that Python runs is not."""
+    root = module.partition(".")[0]
     file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return root == "rageval_kit" or (root.startswith("langchain") and "-packages" in file)
+    return root != "__main__" and "-packages" in file
 
 
 def _is_plain(value: Any) -> bool:

@@ -147,7 +147,7 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
     relevant = qa["relevant_doc_ids"]
     if isinstance(relevant, dict):
         for doc_id, grade in relevant.items():
-            if not _is_grade(grade):
+            if not is_grade(grade):
                 found = f"the grade must be a finite number, found {shown(grade)}"
                 cure = "Write 1 for relevant, 0 for not"
                 raise JudgementError(f"{where}, {shown(doc_id)}", found, cure)
@@ -180,7 +180,8 @@ def _list_meant(found: Any) -> str:
     return "[]"
 
 
-def _is_grade(number: Any) -> bool:
+def is_grade(number: Any) -> bool:
+    """Say whether a value is a finite number of a size that can be summed."""
     # Nearly every grade is a small int; the full check of one takes ten times as long.
     if type(number) is int and -9 < number < 9:
         return True
@@ -372,6 +373,12 @@ def refuse_strange_ids(ids: Any, field: str, name: str) -> None:
         f"{name}: every {field} must be a text, found {typed(strange)}. "
         "Make ids texts on both sides; a table is read so with dtype=str."
     )
+
+
+def refuse_strange_pairs(table: pd.DataFrame, name: str) -> None:
+    """Refuse a row a query and document whose ids are not all texts, or all integers."""
+    for column in ("query_id", "doc_id"):
+        refuse_strange_ids(table[column].to_numpy(dtype=object), column, name)
 
 
 _KINDS = ("text", "integer", "none")

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -56,11 +56,19 @@ def find_text(needle: str, text: str) -> list[tuple[int, int]]:
         raise ValueError(f"The passage {needle!r} is empty. Give the text to look for.")
 
     written, starts, ends = _with_places(text)
-    places, at = [], written.find(wanted)
+    return [(starts[at], ends[at + len(wanted) - 1]) for at in starts_of(wanted, written)]
+
+
+def starts_of(wanted: str, text: str) -> Iterator[int]:
+    """Yield where a text begins in another, to the letter; two of them may overlap.
+
+    >>> list(starts_of("aa", "aaab"))
+    [0, 1]
+    """
+    at = text.find(wanted)
     while at >= 0:
-        places.append((starts[at], ends[at + len(wanted) - 1]))
-        at = written.find(wanted, at + 1)
-    return places
+        yield at
+        at = text.find(wanted, at + 1)
 
 
 def written_alike(text: str) -> str:

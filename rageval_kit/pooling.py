@@ -20,14 +20,15 @@ from rageval_kit.judgements import (
     AllQA,
     Judgements,
     as_queries,
+    is_grade,
     is_relevant,
     read_judgements,
-    refuse_strange_ids,
+    refuse_strange_pairs,
     relevant_grades,
     want_columns,
 )
-from rageval_kit.messages import as_cutoff, is_number, name_some, shown, warn_user, wrong_type
-from rageval_kit.relevance import match
+from rageval_kit.messages import as_cutoff, name_some, shown, warn_user, wrong_type
+from rageval_kit.relevance import Relevance, match
 
 # What each grade says of a document; who only tells relevant from not gives 3 and 0.
 GRADES = {
@@ -72,12 +73,17 @@ def pool_results(runs: Runs, all_qa: AllQA, k: int = 10, seed: int = 0) -> pd.Da
     # Of each run the hits that nobody judged.
     found = []
     for results in runs.values():
-        matrix = match(judged, results, k, [k], {"duplicates": "unique"})
-        hits = matrix.found
-        new = ~matrix.judged[hits.rows, hits.ranks]
-        found.append(pd.DataFrame({"row": hits.rows[new], "doc_id": hits.docs[new]}))
+        found.append(unjudged_hits(match(judged, results, k, [k], {"duplicates": "unique"})))
 
-    return as_pool(judged, pd.concat(found).drop_duplicates(), rng)
+    return as_pool(judged, pd.concat(found).drop_duplicates(["row", "doc_id"]), rng)
+
+
+def unjudged_hits(matrix: Relevance) -> pd.DataFrame:
+    """Return each hit that nobody judged once: ``row, doc_id, rank``, rank from 0."""
+    hits = matrix.found
+    new = ~matrix.judged[hits.rows, hits.ranks]
+    columns = {"row": hits.rows[new], "doc_id": hits.docs[new], "rank": hits.ranks[new]}
+    return pd.DataFrame(columns).drop_duplicates(["row", "doc_id"])
 
 
 def as_pool(judged: Judgements, pairs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -126,19 +132,11 @@ def want_pool(pool: Any) -> None:
     odd = [question for question in pool["question"] if not isinstance(question, str)]
     if odd:
         raise wrong_type("pool: a question", "a text", odd[0])
-    refuse_repeated_pairs(pool, "pool")
-
-
-def refuse_repeated_pairs(table: pd.DataFrame, name: str) -> None:
-    """Refuse a table in which a query and document have two rows, or ids that are none."""
-    for column in _PAIR:
-        refuse_strange_ids(table[column].to_numpy(dtype=object), column, name)
-    repeated = table[table.duplicated(_PAIR)]
+    refuse_strange_pairs(pool, "pool")
+    repeated = pool[pool.duplicated(_PAIR)]
     twice = [f"{query_id} -> {doc_id}" for query_id, doc_id in repeated[_PAIR].to_numpy()]
     if twice:
-        raise ValueError(
-            f"{name}: a query and document appears twice: {name_some(twice)}. Keep one."
-        )
+        raise ValueError(f"pool: a query and document appears twice: {name_some(twice)}. Keep one.")
 
 
 # ---------------------------------------------------------------- on paper, and back
@@ -326,8 +324,7 @@ def _one_grade_a_pair(
     if not isinstance(judged, pd.DataFrame):
         raise wrong_type("judged", "a table with query_id, doc_id and grade", judged)
     want_columns(judged, (*_PAIR, "grade"), "judged", "judged needs query_id, doc_id and grade")
-    for column in _PAIR:
-        refuse_strange_ids(judged[column].to_numpy(dtype=object), column, "judged")
+    refuse_strange_pairs(judged, "judged")
 
     grades: dict[Any, dict[Any, int | float]] = {}
     judges: dict[Any, set[str]] = {}
@@ -335,7 +332,7 @@ def _one_grade_a_pair(
     columns = (judged["query_id"], judged["doc_id"], judged["grade"], names)
     for query_id, doc_id, grade, judge in zip(*columns, strict=True):
         pair = f"{query_id} -> {doc_id}"
-        if not is_number(grade) or not abs(float(grade)) < 1e300:
+        if not is_grade(grade):
             what = "has no grade" if pd.isna(grade) else f"has the grade {shown(grade)}"
             cure = "Judge it, or leave it out: judged.dropna(subset='grade')"
             raise ValueError(f"judged: {pair} {what}. {cure}.")

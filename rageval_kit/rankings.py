@@ -294,6 +294,11 @@ def direction(results: Results) -> bool | None:
     return None if (1 in steps) == (-1 in steps) else 1 in steps
 
 
+def run_both_ways(results: Results) -> bool:
+    """Say whether the scores differ, and yet neither are known to rise or fall nor all do."""
+    return direction(results) is None and any(map(any, map(score_steps, results.values())))
+
+
 def score_steps(ranking: Sequence[Mapping[str, Any]]) -> list[float]:
     """Return how the score changes from each hit to the next: 1 rises, -1 falls, 0 stays."""
     scores = [hit["score"] for hit in ranking if hit.get("score") is not None]

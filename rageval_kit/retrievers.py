@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from rageval_kit.cache import Cache, open_cache
 from rageval_kit.documents import read_document
+from rageval_kit.identity import is_installed
 from rageval_kit.messages import (
     count,
     describe,
@@ -478,8 +479,7 @@ def _fields(its: Mapping[str, Any]) -> dict[str, Any]:
 def _is_own(kind: type) -> bool:
     """Say whether a class is the user's: of no installed package and not of Python itself."""
     package = kind.__module__.partition(".")[0]
-    file = "" if package == "__main__" else getattr(sys.modules.get(package), "__file__", "") or ""
-    return package not in sys.stdlib_module_names and "-packages" not in file
+    return package not in sys.stdlib_module_names and not is_installed(package)
 
 
 def _hash(told: Any) -> str:

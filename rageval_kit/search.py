@@ -167,10 +167,10 @@ def search_cached(
     with open_cache(cache) as stored:
         # What is known under a probe needs no vector; else a question is looked at by its own.
         key = index.fingerprint
-        if index.probe is not None:
-            key = f"{key}-{stored.known_model('query', index.probe)}"
+        if index.is_known:
+            key = f"{key}-{stored.known_model('query', index.probe())}"
         kept = stored.rankings(key, texts, k, index.size)
-        rankings = {} if index.probe is None else kept
+        rankings = kept if index.is_known else {}
         missing = [text for text in texts if text not in rankings]
 
         # Against the index that was asked before, so before this one is noted.
@@ -227,7 +227,7 @@ def _search_missing(
         if waiting:
             rankings = index.search(np.stack(list(waiting.values())), k)
             new = dict(zip(waiting, rankings, strict=True))
-            stored.store(key, new, k, waiting if index.probe is None else None)
+            stored.store(key, new, k, None if index.is_known else waiting)
             found.update(new)
             waiting.clear()
 
@@ -237,7 +237,7 @@ def _search_missing(
             embedded = index.embed(batch)
             refuse_zeros(np.linalg.norm(embedded, axis=1), batch, "question")
             vectors = dict(zip(batch, embedded, strict=True))
-            if index.probe is None:
+            if not index.is_known:
                 known |= stored.rankings(key, batch, k, index.size, vectors)
             waiting |= {text: vectors[text] for text in batch if text not in known}
             if len(waiting) >= _SEARCHED_AT_ONCE:
@@ -280,6 +280,7 @@ class FaissIndex:
     Attributes:
         size: how many documents it holds.
         model: a name of the embedding model, for a reader.
+        is_known: whether its probe tells all that it does; else it may change unseen.
         fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
         score_name, lower_is_better: what the scores are, and their direction.
     """
@@ -300,7 +301,7 @@ class FaissIndex:
             )
 
         self.model = model_name(store.embedding_function)
-        self._is_known = is_known(self._embeddings)
+        self.is_known = is_known(self._embeddings)
         self.size = len(stored)
         self._documents = stored
         self._doc_ids = [doc_id_of(document) for document in stored]
@@ -316,7 +317,7 @@ class FaissIndex:
 
         # All that decides what a search finds. An id that is not in the metadata, as LangChain
         # makes them up, is none of it: identity is the content.
-        settings = model_settings(without_cache(self._embeddings)) if self._is_known else None
+        settings = model_settings(without_cache(self._embeddings)) if self.is_known else None
         told = json.dumps([self._contents, self._told, settings], default=str)
         digest = hashlib.sha256(told.encode())
         in_pieces = faiss.PyCallbackIOWriter(digest.update, _BYTES)  # type: ignore[attr-defined]
@@ -374,10 +375,9 @@ class FaissIndex:
             hashes[name] = _hash(hashes[name] + content) if name in hashes else content
         return hashes
 
-    @property
-    def probe(self) -> np.ndarray | None:
-        """What a known model makes of one fixed query; None for a model that may change unseen."""
-        return probe(self._embeddings, "query", self._index.d) if self._is_known else None
+    def probe(self) -> np.ndarray:
+        """Return what the model makes of one fixed query."""
+        return probe(self._embeddings, "query", self._index.d)
 
     def embed(self, questions: Sequence[str]) -> np.ndarray:
         """Embed what this object has not embedded before."""
@@ -393,7 +393,7 @@ class FaissIndex:
         model's documents.
         """
         side: Side = "query"
-        as_one = len(questions) > 1 and self._is_known
+        as_one = len(questions) > 1 and self.is_known
         if as_one and alike(probe(self._embeddings, "query"), probe(self._embeddings, "document")):
             parts, side = batches(questions, _BATCH), "document"
         else:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.answers import fence_for, fill, want_askable
-from rageval_kit.asking import Asking, Request
+from rageval_kit.answers import fence_for, fill, fill_fenced, want_askable
+from rageval_kit.asking import Asking, Request, schema_of
 from rageval_kit.comparison import as_generator
 from rageval_kit.documents import Docs, Loaded, Record, as_docs, field_text, text_of
 from rageval_kit.messages import as_cutoff, count, is_list, name_some, shown, warn_user, wrong_type
 from rageval_kit.places import find_text, written_alike
 from rageval_kit.pooling import GRADES, as_judged, read_pool
+from rageval_kit.vectors import unit
 
 SUGGEST_PROMPT = """\
 {documents}
@@ -145,18 +146,15 @@ def suggest_questions(
     return Loaded(queries, f"{note}, {count(len(left_out), 'question')} left out")
 
 
-_QUESTION = {
-    "title": "question",
-    "description": "A question, its answer, and the passages that give it",
-    "type": "object",
-    "properties": {
+_QUESTION = schema_of(
+    "question",
+    "A question, its answer, and the passages that give it",
+    {
         "question": {"type": "string"},
         "answer": {"type": "string"},
         "passages": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["question", "answer", "passages"],
-    "additionalProperties": False,
-}
+)
 
 
 def _as_kinds(kinds: Any) -> list[str]:
@@ -194,8 +192,7 @@ def _vectors(docs: Sequence[Record]) -> np.ndarray:
     """Return the documents as vectors of their characters, of length 1."""
     from rageval_kit.embeddings import load_embeddings
 
-    vectors = np.array(load_embeddings("chars").embed_documents([text_of(doc) for doc in docs]))
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return unit(np.array(load_embeddings("chars").embed_documents([text_of(doc) for doc in docs])))
 
 
 def _neighbour(vectors: np.ndarray, row: int) -> int:
@@ -351,23 +348,17 @@ def judge_relevance(
     return judged.assign(reason=[reason for _, reason in said])
 
 
-_GRADE = {
-    "title": "judgement",
-    "description": "How well a document answers a question, and why in one sentence",
-    "type": "object",
-    "properties": {
-        "grade": {"type": "integer", "enum": list(GRADES)},
-        "reason": {"type": "string"},
-    },
-    "required": ["grade", "reason"],
-    "additionalProperties": False,
-}
+_GRADE = schema_of(
+    "judgement",
+    "How well a document answers a question, and why in one sentence",
+    {"grade": {"type": "integer", "enum": list(GRADES)}, "reason": {"type": "string"}},
+)
 
 
 def _grade_request(prompt: str, pair: Record) -> Request:
     values = {"question": pair["question"], "document": text_of(pair)}
     scale = "\n".join(f"{grade}: {said}" for grade, said in GRADES.items())
-    text = fill(prompt, {**values, "fence": fence_for(list(values.values())), "grades": scale})
+    text = fill_fenced(prompt, values, grades=scale)
     return Request(f"{pair['query_id']} -> {pair['doc_id']}", text, _read_grade)
 
 

@@ -16,9 +16,9 @@ from rageval_kit.formulas import METRICS, THE_FIVE, Formula
 from rageval_kit.judgements import AllQA, Judgements, as_objects, read_judgements
 from rageval_kit.messages import as_cutoff
 from rageval_kit.metrics import Column, Cutoffs, Metrics, as_columns, matrix_for, values_of
-from rageval_kit.pooling import as_pool
+from rageval_kit.pooling import as_pool, unjudged_hits
 from rageval_kit.rankings import Results, ResultsLike, as_rankings
-from rageval_kit.relevance import Policies, Relevance
+from rageval_kit.relevance import Policies
 
 _ROUNDING = 1e-12
 
@@ -62,7 +62,7 @@ def score_bounds(
 
     # The same ranks, with the first m of the unjudged judged the best.
     plain = best = values_of(columns, matrix)
-    for more in _judged_best(judged, _unjudged(matrix)):
+    for more in _judged_best(judged, unjudged_hits(matrix)):
         better = matrix_for(columns, more, results, policies)
         best = np.fmax(best, values_of(columns, better))
 
@@ -80,14 +80,6 @@ def score_bounds(
         means = [values.mean() if values.size else np.nan for values in of_column]
         table[column.label_of_mean] = dict(zip(names, means, strict=True))
     return pd.DataFrame.from_dict(table, orient="index").rename_axis("metric")
-
-
-def _unjudged(matrix: Relevance) -> pd.DataFrame:
-    """Return the hits that nobody judged: ``row, doc_id, rank``, rank from 0."""
-    hits = matrix.found
-    new = ~matrix.judged[hits.rows, hits.ranks]
-    columns = {"row": hits.rows[new], "doc_id": hits.docs[new], "rank": hits.ranks[new]}
-    return pd.DataFrame(columns).drop_duplicates(["row", "doc_id"])
 
 
 def _judged_best(judged: Judgements, pairs: pd.DataFrame) -> Iterator[Judgements]:
@@ -169,7 +161,7 @@ def pool_to_settle(
     change = values[names[0]] - values[names[1]]
     ahead, other = names if np.nansum(change) >= 0 else names[::-1]
     change = values[ahead] - values[other]
-    pairs = _side_by_side(_unjudged(matrices[ahead]), _unjudged(matrices[other]))
+    pairs = _side_by_side(unjudged_hits(matrices[ahead]), unjudged_hits(matrices[other]))
 
     # The worst of each query: those that the other ranks higher, or alone found, are the best.
     worst = change
