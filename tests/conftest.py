@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from langchain_core.embeddings import Embeddings
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from rageval_kit import build_vectorstore, load_dataset, load_embeddings, search_all
 
@@ -203,6 +204,23 @@ def letters():
 def new_session(monkeypatch):
     """Let no test find in memory what another has searched."""
     monkeypatch.setattr("rageval_kit.cache._session", None)
+
+
+class Recorded(FakeListChatModel):
+    """A fake chat model that gives its replies in turn, and keeps its prompts."""
+
+    def _call(self, messages, *arguments, **settings):
+        PROMPTS.append(messages[0].text)
+        return super()._call(messages, *arguments, **settings)
+
+
+PROMPTS = []
+
+
+@pytest.fixture
+def no_prompts(new_session):
+    """Let no test see what another has asked."""
+    PROMPTS.clear()
 
 
 # ---------------------------------------------------------------- what is said

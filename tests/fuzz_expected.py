@@ -2405,15 +2405,18 @@ def expect_queries_needed(a, doubts):
     )
 
 
-def expect_resampled_means(a, doubts):
-    values, resamples = (
-        numbers_in(a["values"], doubts, 2),
-        whole_number(a["resamples"], 1, "resamples"),
-    )
+def numbers_to_resample(a, name, doubts):
+    values = numbers_in(a[name], doubts, 2)
+    resamples = whole_number(a["resamples"], 1, "resamples")
     usual(a["rng"], doubts, "rng", lambda g: g.make.__name__ == "generator")
     if resamples > 10**6:
         doubts.append("more resamples than memory")
         raise Unknown("resamples")
+    return values, resamples
+
+
+def expect_resampled_means(a, doubts):
+    values, resamples = numbers_to_resample(a, "values", doubts)
     drawn = (
         generator.__wrapped__(*a["rng"].arguments)
         .integers(0, len(values), size=(resamples, len(values)))
@@ -2434,14 +2437,7 @@ def expect_resampled_means(a, doubts):
 
 
 def expect_randomization_p(a, doubts):
-    differences, resamples = (
-        numbers_in(a["differences"], doubts, 2),
-        whole_number(a["resamples"], 1, "resamples"),
-    )
-    usual(a["rng"], doubts, "rng", lambda g: g.make.__name__ == "generator")
-    if resamples > 10**6:
-        doubts.append("more resamples than memory")
-        raise Unknown("resamples")
+    differences, resamples = numbers_to_resample(a, "differences", doubts)
 
     def check(seen):
         want(len(seen.value) == len(differences[0]), f"{len(seen.value)} values of p")

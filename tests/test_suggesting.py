@@ -4,9 +4,8 @@ import json
 import re
 
 import pytest
-from conftest import hits, query
+from conftest import PROMPTS, Recorded, hits, query
 from langchain_core.documents import Document
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
 from local_openai import local_openai
@@ -20,6 +19,8 @@ from rageval_kit import (
     validate_dataset,
 )
 from rageval_kit.suggesting import KINDS
+
+pytestmark = pytest.mark.usefixtures("no_prompts")
 
 DOCS = [
     {
@@ -44,23 +45,6 @@ FEE = "The fee is 30,000 won."
 
 def said(question="How much must I pay?", answer="30,000 won.", passages=(FEE,)):
     return json.dumps({"question": question, "answer": answer, "passages": list(passages)})
-
-
-class Recorded(FakeListChatModel):
-    """Gives its replies in turn, and keeps what it was asked."""
-
-    def _call(self, messages, *arguments, **settings):
-        PROMPTS.append(messages[0].text)
-        return super()._call(messages, *arguments, **settings)
-
-
-PROMPTS = []
-
-
-@pytest.fixture(autouse=True)
-def a_session_of_its_own(monkeypatch):
-    PROMPTS.clear()
-    monkeypatch.setattr("rageval_kit.cache._session", None)
 
 
 def suggested(*replies, docs=ONE, kinds=("paraphrase",), n=1, **settings):
