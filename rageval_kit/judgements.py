@@ -20,6 +20,7 @@ AllQA: TypeAlias = Sequence[Record] | Mapping[Any, Any] | pd.DataFrame | Any  # 
 
 # A table of judgements calls its grades by one of these: the kit, PyTerrier, trec_eval, BEIR.
 GRADES = ("relevance", "grade", "label", "rel", "score")
+_FEW = 1_000  # different ids are expected; a table for as many as rows takes much memory
 _LARGEST_GRADE = 1e300  # a sum of such gains is still a number
 
 
@@ -146,11 +147,11 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
         )
     relevant = qa["relevant_doc_ids"]
     if isinstance(relevant, dict):
-        for doc_id, grade in relevant.items():
-            if not is_grade(grade):
-                found = f"the grade must be a finite number, found {shown(grade)}"
-                cure = "Write 1 for relevant, 0 for not"
-                raise JudgementError(f"{where}, {shown(doc_id)}", found, cure)
+        if not all(map(is_grade, relevant.values())):
+            doc_id, grade = next(pair for pair in relevant.items() if not is_grade(pair[1]))
+            found = f"the grade must be a finite number, found {shown(grade)}"
+            cure = "Write 1 for relevant, 0 for not"
+            raise JudgementError(f"{where}, {shown(doc_id)}", found, cure)
         return {doc_id: float(grade) for doc_id, grade in relevant.items()}
 
     if isinstance(relevant, np.ndarray):
@@ -210,7 +211,8 @@ class Judgements(NamedTuple):
 
     Attributes:
         query_ids: the queries, in the order of all_qa.
-        rows, docs, grades: of each judgement, the row of its query, the doc_id and the grade.
+        rows, docs, grades: of each judgement, the row of its query, the doc_id and the grade; in
+            the order of the rows.
         queries: all_qa as dicts, where it came so; of a table of judgements only the questions and
             ground truths, if it has any.
     """
@@ -226,6 +228,14 @@ class Judgements(NamedTuple):
         """How many relevant documents each query has in the whole corpus."""
         return np.bincount(self.rows[is_relevant(self.grades)], minlength=len(self.query_ids))
 
+    def in_order(self) -> "Judgements":
+        """Return the judgements in the order of their rows."""
+        if (np.diff(self.rows) >= 0).all():
+            return self
+        order = np.argsort(self.rows, kind="stable")
+        rows, docs, grades = (values[order] for values in (self.rows, self.docs, self.grades))
+        return self._replace(rows=rows, docs=docs, grades=grades)
+
     @property
     def questions(self) -> dict[Any, str]:
         """The question of each query that has one."""
@@ -239,20 +249,27 @@ def read_judgements(all_qa: AllQA) -> Judgements:
         return _read_qrels(all_qa)
     queries = as_queries(all_qa)
 
-    # A plain list gives each of its documents the grade 1.
-    grades = [relevant_grades(qa) for qa in queries]
-    docs = as_objects([doc_id for of_query in grades for doc_id in of_query])
-    if kind_of_ids(docs) not in _KINDS:
-        for qa, of_query in zip(queries, grades, strict=True):
-            refuse_strange_ids(list(of_query), "relevant_doc_ids", name_some([qa["query_id"]]))
-        refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
-
     # Flat: a judgement an entry, with the row of its query.
+    ids: list[Any] = []
+    grades: list[float] = []
+    lengths = []
+    for qa in queries:
+        of_query = relevant_grades(qa)
+        ids.extend(of_query)
+        grades.extend(of_query.values())
+        lengths.append(len(of_query))
+
+    docs = as_objects(ids)
+    if kind_of_ids(docs) not in _KINDS:
+        for qa in queries:
+            own = list(relevant_grades(qa))
+            refuse_strange_ids(own, "relevant_doc_ids", name_some([qa["query_id"]]))
+        refuse_strange_ids(docs, "relevant_doc_ids", "all_qa")
     return Judgements(
         query_ids=as_index([qa["query_id"] for qa in queries]),
-        rows=np.repeat(np.arange(len(queries)), [len(of_query) for of_query in grades]),
+        rows=np.repeat(np.arange(len(queries)), lengths),
         docs=docs,
-        grades=np.array([grade for of_query in grades for grade in of_query.values()], dtype=float),
+        grades=np.array(grades, dtype=float),
         queries=queries,
     )
 
@@ -268,7 +285,7 @@ def _read_qrels(qrels: pd.DataFrame) -> Judgements:
     refuse_strange_ids(docs, "doc_id", "all_qa")
 
     queries = _read_questions(qrels, query_ids)
-    return Judgements(as_index(query_ids), rows, docs, _grades_of(qrels), queries)
+    return Judgements(as_index(query_ids), rows, docs, _grades_of(qrels), queries).in_order()
 
 
 def _read_questions(qrels: pd.DataFrame, query_ids: np.ndarray) -> list[Record]:
@@ -287,11 +304,9 @@ def _read_questions(qrels: pd.DataFrame, query_ids: np.ndarray) -> list[Record]:
     return list(queries.values()) if fields else []
 
 
-def refuse_repeated(judged: Judgements, pairs: pd.Index | None = None) -> None:
-    """Refuse a document that is judged twice for a query; ``pairs`` numbers query and document."""
-    if pairs is None:
-        pairs = pd.MultiIndex.from_arrays([judged.rows, judged.docs])
-    repeated = pairs.duplicated()
+def refuse_repeated(judged: Judgements) -> None:
+    """Refuse a document that is judged twice for a query."""
+    repeated = pd.MultiIndex.from_arrays([judged.rows, judged.docs]).duplicated()
     if repeated.any():
         queries = judged.query_ids[judged.rows[repeated]]
         both = zip(queries, judged.docs[repeated], strict=True)
@@ -387,7 +402,7 @@ _KINDS = ("text", "integer", "none")
 def factorize_ids(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the position of each id among the different ones, and these, or refuse them."""
     try:
-        positions, ids = pd.factorize(column)
+        positions, ids = pd.factorize(column, size_hint=_FEW)
     except TypeError:  # a list is no id
         positions, ids = np.array([]), column
     if (positions < 0).any():
@@ -407,7 +422,7 @@ def refuse_other_types(
     ours: np.ndarray, theirs: np.ndarray, in_all_qa: str, in_results: str
 ) -> None:
     """Refuse text ids on one side and integers on the other: nothing would ever match."""
-    kinds = kind_of_ids(ours), kind_of_ids(theirs)
+    kinds = kind_of_ids(ours[:1]), kind_of_ids(theirs[:1])  # each side was seen to be of one
     if "none" not in kinds and kinds[0] != kinds[1]:
         raise TypeError(
             f"{in_all_qa} of all_qa is {typed(ours[0])}, {in_results} of results is "
@@ -418,7 +433,7 @@ def refuse_other_types(
 
 def refuse_confusable(ids: Sequence[Any], field: str) -> None:
     """Refuse ids that look alike and differ in their Unicode form: they would never match."""
-    if kind_of_ids(ids) != "text" or "".join(ids).isascii():
+    if kind_of_ids(ids[:1]) != "text" or "".join(ids).isascii():
         return
 
     # The first id of each NFC form stands for it; another one of that form is a twin.

@@ -73,7 +73,7 @@ def as_hits(ranking: Any, where: str, depth: int | None = None) -> Sequence[Any]
         )
 
     # The lecture's form, and what is none at all, which is refused where hits are read.
-    first = _form(ranking[0]) if ranking else ""
+    first = "" if not ranking or type(ranking[0]) is dict else _form(ranking[0])
     if first not in _READ:
         return ranking[:depth]
 

@@ -7,6 +7,7 @@ document which the search put there. Every metric is a line or two on it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise, repeat
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
@@ -23,7 +24,13 @@ from rageval_kit.judgements import (
     refuse_repeated,
 )
 from rageval_kit.messages import as_cutoff, count, name_some, shown, warn_user
-from rageval_kit.rankings import Hits, ResultsLike, knowledge, ranks_in_blocks, read_hits
+from rageval_kit.rankings import (
+    Hits,
+    ResultsLike,
+    knowledge,
+    ranks_in_blocks,
+    read_hits,
+)
 from rageval_kit.strangers import stranger_findings
 
 NoRelevant: TypeAlias = Literal["exclude", "zero", "one", "error"]
@@ -214,19 +221,17 @@ def match(
     for finding in order_findings(found, judged.query_ids, lower_is_better):
         warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
 
-    # A (query, document) pair becomes one number, so that all are matched at once.
-    judged_keys, hit_keys = _pair_keys(judged, found)
-    refuse_repeated(judged, pd.Index(judged_keys))
+    # Which judgement each hit meets, and which hits are a document again.
+    judgement, repeated = _match_documents(judged, found)
 
     # Policy: the same document twice in one ranking.
-    repeated = pd.Index(hit_keys).duplicated()
     n_repeats = np.bincount(found.rows[repeated], minlength=len(judged.query_ids))
     if chosen["duplicates"] == "error" and repeated.any():
         raise _repeated_document(found, repeated, judged.query_ids)
     if chosen["duplicates"] == "unique":  # keep the first of each, close the gaps, then cut
         first, within = ~repeated, ranks_in_blocks(found.rows[~repeated]) < depth
-        found, hit_keys = found.keep(first).keep(within), hit_keys[first][within]
-        repeated = np.zeros(len(hit_keys), dtype=bool)
+        found, judgement = found.keep(first).keep(within), judgement[first][within]
+        repeated = np.zeros(len(judgement), dtype=bool)
 
     # Policy: a query without a relevant document.
     without = judged.n_relevant == 0
@@ -237,7 +242,6 @@ def match(
         )
 
     # Each hit gets the grade of its judgement; -1 says that nobody judged it.
-    judgement = pd.Index(judged_keys).get_indexer(pd.Index(hit_keys))
     grades = np.append(judged.grades, 0.0)[judgement]
     if chosen["gain"] == "exponential" and judged.grades.max(initial=0.0) > _LARGEST_EXPONENT:
         raise ValueError(
@@ -350,13 +354,32 @@ def _gain(grades: np.ndarray, gain: Gain) -> np.ndarray:
     return np.exp2(relevant) - 1 if gain == "exponential" else relevant
 
 
-def _pair_keys(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for every (query, document) pair, alike for judgements and hits."""
-    codes, docs = pd.factorize(np.concatenate([judged.docs, found.docs]))
-    refuse_confusable(docs.tolist(), "doc_id")
-    rows = np.concatenate([judged.rows, found.rows])
-    keys = rows * len(docs) + codes
-    return keys[: len(judged.docs)], keys[len(judged.docs) :]
+def _match_documents(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.ndarray]:
+    """Return of each hit its judgement's place, -1 if nobody judged it, and whether it repeats.
+
+    Query by query: its few documents stay in the processor's cache, so that this is faster than one
+    table of all documents.
+    """
+    everyone = np.arange(len(judged.query_ids) + 1)
+    ours, theirs = (np.searchsorted(rows, everyone).tolist() for rows in (judged.rows, found.rows))
+    is_plain = all(isinstance(doc_id, str) for doc_id in [*judged.docs[:1], *found.docs[:1]])
+
+    judgement: list[int] = []
+    repeated = np.zeros(len(found.docs), dtype=bool)
+    for (start, end), (first, last) in zip(pairwise(ours), pairwise(theirs), strict=True):
+        docs, hits = judged.docs[start:end].tolist(), found.docs[first:last].tolist()
+        places = {doc_id: place for place, doc_id in enumerate(docs, start)}
+        judgement.extend(map(places.get, hits, repeat(-1)))
+        if len(places) < len(docs):
+            refuse_repeated(judged)
+        if len(set(hits)) < len(hits):
+            repeated[first:last] = pd.Index(hits, dtype=object).duplicated()
+        is_plain = is_plain and "".join(docs + hits).isascii()
+
+    # Only what is not ASCII can be written in two ways.
+    if not is_plain:
+        refuse_confusable(list(dict.fromkeys(chain(judged.docs, found.docs))), "doc_id")
+    return np.array(judgement, dtype=np.intp), repeated
 
 
 def _repeated_document(found: Hits, repeated: np.ndarray, query_ids: pd.Index) -> ValueError:

@@ -91,11 +91,12 @@ def _judged_best(judged: Judgements, pairs: pd.DataFrame) -> Iterator[Judgements
     places = pairs.groupby("row").cumcount()
     for m in range(1, int(places.max()) + 2 if len(pairs) else 1):
         some = pairs[places < m]
-        yield judged._replace(
+        more = judged._replace(
             rows=np.append(judged.rows, some["row"].to_numpy(dtype=int)),
             docs=np.append(judged.docs, as_objects(some["doc_id"].tolist())),
             grades=np.append(judged.grades, np.full(len(some), best)),
         )
+        yield more.in_order()
 
 
 def _without_unjudged(judged: Judgements, results: ResultsLike) -> Results:

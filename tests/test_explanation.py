@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from conftest import hits, query, ranks_of
 
-from rageval_kit import Results, explain, formulas, per_query
+from rageval_kit import Results, explain, formulas, per_query, relevance_matrix
 
 METRICS = list(formulas.METRICS)
 
@@ -606,3 +606,12 @@ def test_integer_ids_are_explained():
     assert str(explanation).endswith(
         "Recall@2 = relevant in the first 2 / all relevant = 1 / 2 = 0.5"
     )
+
+
+def test_a_table_in_another_order_of_queries_shows_each_query_its_own_ranking():
+    table = pd.DataFrame(
+        {"query_id": ["q2", "q2", "q1"], "doc_id": ["B", "C", "A"], "rank": [1, 2, 1]}
+    )
+    all_qa = [query(["A"]), {"query_id": "q2", "relevant_doc_ids": ["B"]}]
+    assert relevance_matrix(all_qa, table, k=2).docs(0) == ["A"]
+    assert "1         A" in str(explain(all_qa, table, "q1", k=2))
