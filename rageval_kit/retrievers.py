@@ -90,6 +90,7 @@ class AnyStore:
         self._documents: dict[tuple[str, ...], Hit] = {}  # each once, however often it is found
         self._known: dict[str, Found] = {}  # by question
         _warn_of_added_scores(store)
+        _warn_of_kept_words(store)
 
     def search(self, questions: Mapping[Any, str], k: int, cache: str | Path | None) -> Results:
         """Return the first k hits of every question, from the cache where it has them.
@@ -381,6 +382,19 @@ def _warn_of_added_scores(store: Any) -> None:
         warn_user(
             f"A {type(store).__name__} without id_key takes documents of equal text for one, and "
             'adds up their scores. Give it id_key="doc_id" (a field of the documents\' metadata).'
+        )
+
+
+def _warn_of_kept_words(store: Any) -> None:
+    """Warn of the hybrid search of LangChain's PGVectorStore, which keeps one question's words."""
+    store = getattr(store, "vectorstore", store)  # behind a retriever
+    inner = getattr(store, "_PGVectorStore__vs", store)
+    if hasattr(getattr(inner, "hybrid_search_config", None), "fts_query"):
+        warn_user(
+            f"The hybrid search of a {type(store).__name__} keeps the words of its first question "
+            "for all others (langchain-postgres 0.0.19). Give each question its own: lambda "
+            "question: store.similarity_search(question, k=10, hybrid_search_config="
+            "HybridSearchConfig(fts_query=question))."
         )
 
 

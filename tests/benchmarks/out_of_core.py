@@ -11,7 +11,7 @@ and reads of the run what belongs to them. What is timed, each in a process of i
 * `memory`: one call of per_query on the first files together, a tenth of the hits.
 
 The tables must be equal to 1e-12. Memory is the highest sum of the resident sizes of the process and all it started,
-looked at 20 times a second; pages that processes share count in each. CPU seconds are those of all of them.
+looked at four times a second; pages that processes share count in each. CPU seconds are those of all of them.
 """
 
 import argparse
@@ -116,13 +116,18 @@ def score_all(folder, ks=KS):
 
 def refuse_split(qrels):
     """Refuse a query that is judged in two partitions: it would have two rows, each of a part of its judgements."""
-    ids = qrels["query_id"].map_partitions(pd.Series.drop_duplicates).compute()
+    # Of whole partitions: qrels["query_id"] would let Dask read several files as one.
+    ids = qrels.map_partitions(ids_of).compute()
     split = ids[ids.duplicated()]
     if len(split):
         raise ValueError(
-            f"{len(split)} queries are judged in two partitions ({', '.join(split[:3])}), so that each would have two "
-            'rows. Write all rows of a query to one file: qrels.shuffle("query_id").to_parquet(...), or sort.'
+            f"{len(split)} queries are judged in two partitions ({', '.join(split[:3])}): each would have two rows. "
+            "Write all judgements of a query to one file, sorted by query_id."
         )
+
+
+def ids_of(judged):
+    return judged["query_id"].drop_duplicates()
 
 
 # ---------------------------------------------------------------- what is timed, each in a process of its own
@@ -159,7 +164,7 @@ def measure(way, folder, workers):
     peak = 0
     while process.poll() is None:
         peak = max(peak, size_of(process.pid))
-        time.sleep(0.05)
+        time.sleep(0.25)
     if process.returncode:
         raise SystemExit(f"{way} failed.")
     seconds = time.perf_counter() - start, children_cpu() - cpu
