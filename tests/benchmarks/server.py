@@ -74,9 +74,10 @@ def running_server():
 
 
 def connect(url, **settings):
-    """Return an engine whose every connection has these settings from its start."""
+    """Return an engine of as many connections as are searched at once; each has these settings from its start."""
     options = " ".join(f"-c {name.replace('__', '.')}={value}" for name, value in settings.items())
-    return PGEngine.from_connection_string(make_url(url).update_query_dict({"options": options}))
+    its_url = make_url(url).update_query_dict({"options": options})
+    return PGEngine.from_connection_string(its_url, pool_size=8)
 
 
 def run(url, *statements):
