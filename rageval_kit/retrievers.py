@@ -502,14 +502,14 @@ def _told_by_object(value: Any, inside: tuple[int, ...]) -> Any:
     """
     is_store = hasattr(value, "similarity_search")
     is_part = is_store or hasattr(value, "invoke") or hasattr(value, "embed_query")
-    is_fields = any(hasattr(value, name) for name in _NAMED_FIELDS)
+    is_fields = any(hasattr(type(value), name) for name in _NAMED_FIELDS)
     if not is_part and not is_fields and not _is_own(type(value)):
         return type(value).__qualname__
 
-    named = getattr(value, "__dataclass_fields__", ())
+    slots = getattr(type(value), "__dataclass_fields__", ())
+    named = {name: getattr(value, name, None) for name in slots}
     private = getattr(value, "__pydantic_private__", None) or {}
-    its = {name: getattr(value, name, None) for name in named}
-    fields = _fields({**its, **getattr(value, "__dict__", {}), **private})
+    fields = _fields({**named, **getattr(value, "__dict__", {}), **private})
     if is_store:
         kinds = (Mapping, *_COLLECTIONS)
         fields = {name: its for name, its in fields.items() if not isinstance(its, kinds)}

@@ -40,6 +40,12 @@ def url(documents):
         yield url
 
 
+@pytest.fixture(autouse=True)
+def nothing_stays_open():
+    yield
+    server.close_all()
+
+
 @pytest.fixture(scope="module")
 def exact(url):
     return search_all(server.store_of(server.connect(url), MODEL), ALL_QA, K)

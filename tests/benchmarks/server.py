@@ -13,6 +13,7 @@ seeded by the text; one document in a hundred has the vector of another, so that
 """
 
 import argparse
+import asyncio
 import contextlib
 import json
 import sys
@@ -44,6 +45,7 @@ from rageval_kit import recall, search_all
 from rageval_kit.vectorstore import assemble, flat_index, to_documents
 
 TABLE = "documents"
+OPEN = []  # engines
 L2 = DistanceStrategy.EUCLIDEAN
 FASTER = {"synchronous_commit": "off", "maintenance_work_mem": "512MB"}  # to fill it
 NOISE = 1e-5  # of 32-bit distances, relative
@@ -70,6 +72,7 @@ def running_server():
         url = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
         yield url.render_as_string(hide_password=False)
     finally:
+        close_all()
         server.cleanup()
 
 
@@ -77,7 +80,14 @@ def connect(url, **settings):
     """Return an engine of as many connections as are searched at once; each has these settings from its start."""
     options = " ".join(f"-c {name.replace('__', '.')}={value}" for name, value in settings.items())
     its_url = make_url(url).update_query_dict({"options": options})
-    return PGEngine.from_connection_string(its_url, pool_size=8)
+    OPEN.append(PGEngine.from_connection_string(its_url, pool_size=8))
+    return OPEN[-1]
+
+
+def close_all():
+    """Close the connections of every engine: a server has a hundred."""
+    while OPEN:
+        asyncio.run(OPEN.pop().close())
 
 
 def run(url, *statements):
@@ -231,7 +241,9 @@ def report_index(url, model, name, exact, all_qa, k, path):
     ]
     builder = store_of(connect(url, **FASTER), model)
     _, seconds = timed(lambda: builder.apply_vector_index(index, concurrently=False))
-    print(f"{name}, built in {seconds:.0f} s; {parameter} is {default} by default, and set to {value} by\n")
+    print(
+        f"{name}, built in {seconds:.0f} s; {parameter} is {default} by default, and set to {value} by\n"
+    )
     print(f"| {parameter} = {value} by | recall of the exact {k} | fewest hits | ms a query |")
     print("|---|---:|---:|---:|")
     for way, store in ways_to_set(url, model, parameter, value, query_options, all_qa):
@@ -247,9 +259,13 @@ def report_index(url, model, name, exact, all_qa, k, path):
     asked(store_of(connect(url), model))
     by_options = asked(store_of(connect(url), model, query_options))
     by_url = asked(store_of(connect(url, **{parameter.replace(".", "__"): value}), model))
-    print(f"\nunder one content=, asked again: {by_options:,} with {type(query_options).__name__},", end=" ")
+    print(
+        f"\nunder one content=, asked again: {by_options:,} with {type(query_options).__name__},",
+        end=" ",
+    )
     print(f"{by_url:,} with the same in the URL\n", flush=True)
     builder.drop_vector_index()
+    close_all()
 
 
 def main():
@@ -258,7 +274,9 @@ def main():
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--dimensions", type=int, default=64)
     parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--by-langchain", type=int, default=1_000, help="documents put in by LangChain")
+    parser.add_argument(
+        "--by-langchain", type=int, default=1_000, help="documents put in by LangChain"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of fewer hits than k, which are counted here
 
@@ -271,8 +289,14 @@ def main():
         print(run(url, "SELECT version()")[0][0].partition(" on ")[0], end=", ")
         slow, fast = fill(url, model, documents, vectors, options.by_langchain)
         version = run(url, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")[0][0]
-        print(f"pgvector {version}: {len(documents):,} documents of {options.dimensions} dimensions;", end=" ")
-        print(f"{options.by_langchain:,} by LangChain in {slow:.0f} s, the others by COPY in {fast:.0f} s\n", flush=True)
+        print(
+            f"pgvector {version}: {len(documents):,} documents of {options.dimensions} dimensions;",
+            end=" ",
+        )
+        print(
+            f"{options.by_langchain:,} by LangChain in {slow:.0f} s, the others by COPY in {fast:.0f} s\n",
+            flush=True,
+        )
 
         path = Path(folder, "results.sqlite")
         exact = report_exact(url, model, faiss, all_qa, options.k, path)
