@@ -9,12 +9,14 @@ import asyncio
 import hashlib
 import inspect
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from functools import partial
+from enum import Enum
+from functools import cache, partial
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -28,6 +30,7 @@ from rageval_kit.messages import (
     count,
     describe,
     is_number,
+    name_some,
     progress_bar,
     shown,
     warn_user,
@@ -49,6 +52,15 @@ _OF_STORES = (
 _OF_RETRIEVERS = ("invoke", "ainvoke", "__call__")
 _TEXTS = ("doc_id", "title", "content")
 _ANY_K = 10**12  # a retriever's answer is the same for every k
+
+# By a word of the error that a store raises.
+_CURES = {
+    "thread": "One that allows no threads: at_once=1.",
+    "loop": (
+        "One whose connections belong to an event loop of yours cannot be asked from another: "
+        "build it with one of its own (pgvector: PGEngine.from_connection_string(...))."
+    ),
+}
 
 
 class AnyStore:
@@ -78,6 +90,7 @@ class AnyStore:
         self._documents: dict[tuple[str, ...], Hit] = {}  # each once, however often it is found
         self._known: dict[str, Found] = {}  # by question
         _warn_of_added_scores(store)
+        _warn_of_kept_words(store)
 
     def search(self, questions: Mapping[Any, str], k: int, cache: str | Path | None) -> Results:
         """Return the first k hits of every question, from the cache where it has them.
@@ -189,7 +202,9 @@ class AnyStore:
         size, workers = (self._at_once, 1) if _has_batch(self._store) else (1, self._at_once)
         left = iter([texts[start : start + size] for start in range(0, len(texts), size)])
 
-        with _event_loop() as finish, ContextThreadPoolExecutor(workers) as pool:
+        finish = partial(_finish, loop=_event_loop())
+
+        with ContextThreadPoolExecutor(workers) as pool:
 
             def ask(batch: Sequence[str]) -> list[tuple[str, Ranked | Exception]]:
                 came = [self._read(one) for one in self._ask(batch, k, finish)]
@@ -235,9 +250,10 @@ class AnyStore:
     def _read(self, came: Any) -> Ranked | Exception:
         """Return documents and scores, or the error as a sentence."""
         if isinstance(came, Exception):
-            alone = " One that allows no threads: at_once=1." if "thread" in str(came) else ""
+            said = str(came)
+            cures = [cure for word, cure in _CURES.items() if word in said]
             failure = ValueError(
-                f"The {self.name} failed ({type(came).__name__}: {str(came)[:500]}).{alone}"
+                " ".join([f"The {self.name} failed ({type(came).__name__}: {said[:500]}).", *cures])
             )
             failure.__cause__ = came
             return failure
@@ -247,30 +263,31 @@ class AnyStore:
             return error
 
 
-@contextmanager
-def _event_loop() -> Iterator[Finish]:
-    """Give a function that waits for what an asynchronous store promises.
+@cache
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop in which what an asynchronous store promises is waited for.
 
-    In a thread of its own, because a notebook's loop already runs.
+    In a thread of its own, because a notebook's loop already runs; one for all searches, because a
+    store's connections belong to the loop that opened them.
     """
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
 
-    async def wait(promised: Any) -> Any:
-        return await promised
 
-    def finish(came: Any) -> Any:
-        if not inspect.isawaitable(came):
-            return came
-        return asyncio.run_coroutine_threadsafe(wait(came), loop).result()
+if hasattr(os, "register_at_fork"):  # a forked process has the loop without its thread
+    os.register_at_fork(after_in_child=_event_loop.cache_clear)
 
-    try:
-        yield finish
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+
+def _finish(came: Any, loop: asyncio.AbstractEventLoop) -> Any:
+    """Return what came, and wait for what is only promised."""
+
+    async def wait() -> Any:
+        return await came
+
+    if not inspect.isawaitable(came):
+        return came
+    return asyncio.run_coroutine_threadsafe(wait(), loop).result()
 
 
 def _done(came: Any) -> Future[Any]:
@@ -322,15 +339,33 @@ def _as_hit(document: Hit, score: float | None) -> Hit:
 
 
 def warn_of_few(store: Any, results: Results) -> None:
-    """Warn of a depth that is less than k, which a retriever has of its own."""
+    """Warn of a depth that is less than k, of all queries or of some.
+
+    A retriever has a depth of its own, and an index that is not exact looks at a part of itself.
+    """
     deepest = max(map(len, results.values()))
+    is_store = hasattr(store, "similarity_search")
     if deepest < results.k:
         more = f'as_retriever(search_kwargs={{"k": {results.k}}})'
         cure = f"ask for more: {more}" if hasattr(store, "invoke") else "let it give more"
         warn_user(
             f"The {name_of(store)} returned at most {count(deepest, 'hit')} a query although "
-            f"k={results.k}. If the corpus is larger, {cure}."
+            f"k={results.k}. If the corpus is larger, {_LOOK_AT_MORE if is_store else cure}."
         )
+        return
+
+    short = [query_id for query_id, hits in results.items() if len(hits) < deepest]
+    if is_store and short:
+        warn_user(
+            f"Fewer than {count(deepest, 'hit')} for {name_some(short)}, of the "
+            f"{name_of(store)}: {_LOOK_AT_MORE}."
+        )
+
+
+_LOOK_AT_MORE = (
+    "an approximate index looked at too few: raise what it looks at (pgvector: hnsw.ef_search, "
+    "ivfflat.probes), and see that it takes effect"
+)
 
 
 def name_of(store: Any) -> str:
@@ -347,6 +382,19 @@ def _warn_of_added_scores(store: Any) -> None:
         warn_user(
             f"A {type(store).__name__} without id_key takes documents of equal text for one, and "
             'adds up their scores. Give it id_key="doc_id" (a field of the documents\' metadata).'
+        )
+
+
+def _warn_of_kept_words(store: Any) -> None:
+    """Warn of the hybrid search of LangChain's PGVectorStore, which keeps one question's words."""
+    store = getattr(store, "vectorstore", store)  # behind a retriever
+    inner = getattr(store, "_PGVectorStore__vs", store)
+    if hasattr(getattr(inner, "hybrid_search_config", None), "fts_query"):
+        warn_user(
+            f"The hybrid search of a {type(store).__name__} keeps the words of its first question "
+            "for all others (langchain-postgres 0.0.19). Give each question its own: lambda "
+            "question: store.similarity_search(question, k=10, hybrid_search_config="
+            "HybridSearchConfig(fts_query=question))."
         )
 
 
@@ -419,6 +467,8 @@ def _told(value: Any, inside: tuple[int, ...] = ()) -> Any:
     """
     if value is None or isinstance(value, (str, bytes, Real)):
         return repr(value)
+    if isinstance(value, Enum):
+        return [type(value).__qualname__, value.name]
     if hasattr(value, "page_content") or id(value) in inside or len(inside) > 8:
         return type(value).__qualname__
 
@@ -447,15 +497,19 @@ def _told_by_code(value: Any, inside: tuple[int, ...]) -> Any:
 def _told_by_object(value: Any, inside: tuple[int, ...]) -> Any:
     """Return the class and the settings of an object that is the user's or a part of LangChain's.
 
-    Any other, such as a client, counts by its class; the lists of a vector store are content.
+    So of one made of named fields, such as the options of an index. Any other, such as a client,
+    counts by its class; the lists of a vector store are content.
     """
     is_store = hasattr(value, "similarity_search")
     is_part = is_store or hasattr(value, "invoke") or hasattr(value, "embed_query")
-    if not is_part and not _is_own(type(value)):
+    is_fields = any(hasattr(type(value), name) for name in _NAMED_FIELDS)
+    if not is_part and not is_fields and not _is_own(type(value)):
         return type(value).__qualname__
 
+    slots = getattr(type(value), "__dataclass_fields__", ())
+    named = {name: getattr(value, name, None) for name in slots}
     private = getattr(value, "__pydantic_private__", None) or {}
-    fields = _fields({**getattr(value, "__dict__", {}), **private})
+    fields = _fields({**named, **getattr(value, "__dict__", {}), **private})
     if is_store:
         kinds = (Mapping, *_COLLECTIONS)
         fields = {name: its for name, its in fields.items() if not isinstance(its, kinds)}
@@ -463,6 +517,7 @@ def _told_by_object(value: Any, inside: tuple[int, ...]) -> Any:
 
 
 _FEW = 100
+_NAMED_FIELDS = ("__dataclass_fields__", "__pydantic_fields__")
 _COLLECTIONS = (list, tuple, set, frozenset)
 
 # Of functions, methods and class methods, properties, and the cells of a closure.

@@ -81,8 +81,9 @@ def search_all(
         all_qa: dicts with ``query_id`` and ``question`` (or a DataFrame).
         k: how many hits a query; fewer come back if the store holds fewer.
         cache: path of an SQLite file; None keeps the results in memory while Python runs.
-        content: what a store holds that is not FAISS's, such as ``"handbook 2026-11-30"``; a FAISS
-            store tells by itself.
+        content: what a store holds that is not FAISS's, such as ``"handbook 2026-11-30"``, and how
+            its server is set (pgvector's hnsw.ef_search), which the kit cannot see; a FAISS store
+            tells by itself.
         at_once: how many queries a store that is not FAISS's is asked at a time; 1 for one that
             allows no threads.
 

@@ -5,15 +5,19 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
+from copy import copy
 from functools import partial
+from uuid import SafeUUID
 
 import pytest
 from conftest import Letters, caught, ids
 from langchain_core.documents import Document
+from langchain_core.prompt_values import StringPromptValue
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import Field
+from sklearn.utils import RegressorTags
 
 from rageval_kit import search_all, search_folded
 
@@ -140,6 +144,46 @@ def test_scores_of_pairs_are_kept_with_their_direction():
     results = search_all(as_pairs, queries(2), 2)
     assert [hit["score"] for hit in results["q0"]] == [1, 0.5]
     assert (results.score_name, results.lower_is_better) == ("score of as_pairs", False)
+
+
+def test_every_search_waits_in_one_loop_since_connections_belong_to_it():
+    loops = []
+
+    async def connected(question):
+        loops.append(asyncio.get_running_loop())
+        return found_for(question)
+
+    for _ in range(2):
+        search_all(connected, queries(3), 4)
+    assert len(loops) == 6
+    assert len(set(loops)) == 1
+
+
+def test_a_store_of_another_loop_is_told_what_to_do():
+    async def elsewhere(question):
+        raise RuntimeError("got Future <Future pending> attached to a different loop")
+
+    with pytest.raises(ValueError, match=r"^q0: .*event loop of yours.*PGEngine\.from_conn"):
+        search_all(elsewhere, queries(1), 4)
+
+
+class Partial(InMemoryVectorStore):
+    """Look at a part of itself, as an approximate index does."""
+
+    def similarity_search_with_score(self, query, k=4, **kwargs):
+        found = super().similarity_search_with_score(query, k, **kwargs)
+        return found[: 2 if "1" in query else 4]
+
+
+@pytest.mark.parametrize(
+    ("k", "found"), [(4, "Fewer than 4 hits for q1,"), (5, "at most 4 hits a query")]
+)
+def test_an_index_that_looks_at_too_few_is_told_of(k, found):
+    store = Partial(Letters())
+    store.add_documents(DOCUMENTS)
+    (said,) = caught(lambda: search_all(store, queries(3), k))
+    assert found in said
+    assert "hnsw.ef_search" in said
 
 
 def test_a_store_is_asked_where_a_loop_already_runs():
@@ -355,6 +399,23 @@ def test_another_setting_of_a_retriever_is_asked_again(path, options):
     now = in_memory().as_retriever(**options)
     keep = search_all(now, queries(2), 3, cache=path, content=CONTENT)
     assert keep.searched == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (RegressorTags(poor_score=False), RegressorTags(poor_score=True)),
+        (StringPromptValue(text="40"), StringPromptValue(text="200")),
+        (SafeUUID.safe, SafeUUID.unsafe),
+    ],
+    ids=["dataclass", "pydantic", "enum"],
+)
+def test_an_option_that_a_library_keeps_in_named_fields_counts(path, before, now):
+    def asked(option):
+        retriever = in_memory().as_retriever(search_kwargs={"k": 4, "option": option})
+        return search_all(retriever, queries(2), 3, cache=path, content=CONTENT).searched
+
+    assert [asked(before), asked(copy(before)), asked(now)] == [2, 0, 2]
 
 
 CELL = """
