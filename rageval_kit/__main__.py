@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
     commands = "run (the default), or check the set-up"
     bundled = "dataset folder (default: the bundled Korean lecture; data/lecture/en is English)"
-    named = "use-multilingual (default), chars, openai:MODEL, PROVIDER:MODEL"
+    named = "use-multilingual (default), chars, minilm, openai:MODEL, PROVIDER:MODEL"
     cutoffs = "cutoffs: 1 3 5 (default) or 1,3,5"
     allowed = "go on where the dataset has errors, which are shown"
     tables = "write the tables as CSV and the figure as PNG to this folder"
@@ -133,7 +133,8 @@ def _run(options: argparse.Namespace) -> int:
         _write(Path(options.out), results, queries, summary)
     _print(
         f"\nNext: {_BIN}jupyter lab notebooks, and open 01_dataset.ipynb; or your own data with "
-        "--data FOLDER, in the form that data/lecture/README.md describes."
+        "--data FOLDER, in the form that data/lecture/README.md describes (load_documents and "
+        "load_questions read other forms: README.md)."
     )
     return 0
 
@@ -162,7 +163,10 @@ def _want_dataset(folder: Path) -> None:
     elif inside:
         found = "its folders are datasets. Choose: " + " or ".join(f"--data {f}" for f in inside)
     else:
-        found = "it has no corpus.jsonl. What a dataset is: data/lecture/README.md"
+        found = (
+            "it has no corpus.jsonl. What a dataset is: data/lecture/README.md. load_documents and "
+            "load_questions read other forms, in Python: README.md"
+        )
     raise ValueError(f"--data {folder} is no dataset: {found}")
 
 

@@ -70,7 +70,7 @@ class Cache:
         version = self._read("PRAGMA user_version")[0]
         if tables and version != _VERSION:
             raise ValueError(
-                f"{self._path} is an SQLite file, but not a search cache of this version. "
+                f"{self._path} is an SQLite file, but not a cache of this version of the kit. "
                 "Give another path, or delete the file if it is an old cache."
             )
         return bool(tables)
@@ -271,7 +271,7 @@ class Cache:
             else:
                 cure = "Delete the file or give another path."
             raise ValueError(
-                f"{str(self._path)[:1_000]} cannot be used as a search cache ({what}). {cure}"
+                f"{str(self._path)[:1_000]} cannot be used as a cache ({what}). {cure}"
             ) from error
 
 
@@ -318,7 +318,7 @@ def open_cache(path: str | Path | None) -> Iterator[Cache]:
     """Open the cache file, made if it is not found; None is a cache in memory while Python runs.
 
     Raises:
-        ValueError: the file is not a search cache, or cannot be opened.
+        ValueError: the file is not a cache of the kit, or cannot be opened.
         TypeError: the path is not a path.
     """
     if path is None:
@@ -347,5 +347,5 @@ def _refuse_no_file(path: Any) -> None:
         )
     if os.path.isdir(path):
         raise ValueError(
-            f"{path} cannot be used as a search cache: it is a folder. Give the path of a file."
+            f"{path} cannot be used as a cache: it is a folder. Give the path of a file."
         )

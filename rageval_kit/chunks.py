@@ -71,8 +71,13 @@ def split_documents(docs: Docs, splitter: Splitter | int) -> list[dict[str, Any]
 def _as_splitter(splitter: Any) -> Splitter:
     if hasattr(splitter, "split_text"):
         return splitter
-    if isinstance(splitter, (str, type(None))) or hasattr(splitter, "__len__"):
-        raise wrong_type("splitter", "a LangChain text splitter or a number such as 800", splitter)
+    if (
+        callable(splitter)
+        or isinstance(splitter, (str, type(None)))
+        or hasattr(splitter, "__len__")
+    ):
+        wanted = "a LangChain text splitter, an object with split_text, or a number such as 800"
+        raise wrong_type("splitter", wanted, splitter)
 
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 

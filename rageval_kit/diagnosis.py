@@ -394,7 +394,8 @@ def abstention_curve(all_qa: AllQA, results: ResultsLike) -> pd.DataFrame:
     answerable = judged.n_relevant > 0
     if answerable.all() or not answerable.any():
         both = "queries with relevant documents, and queries without"
-        raise ValueError(f"Both kinds are needed: {both}.")
+        cure = "Add some of the other kind, with relevant_doc_ids [] where no document answers"
+        raise ValueError(f"Both kinds are needed: {both}. {cure}.")
     best = np.array([_best_score(rankings, query_id) for query_id in judged.query_ids])
     lower = direction(rankings)
     if lower is None:

@@ -633,10 +633,10 @@ def text_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
             )
         if path.is_file():
             doc_id = nfc(below.as_posix())
-            if is_text(path):
+            if is_text(path) and path.stat().st_size:
                 texts[doc_id] = path
             else:
-                others.append(doc_id)
+                others.append(doc_id if path.stat().st_size else f"{doc_id} (empty)")
     return dict(sorted(texts.items())), others
 
 

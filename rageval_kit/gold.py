@@ -43,7 +43,7 @@ class Gold:
     ) -> dict[str, float]:
         """Return the documents of a row with their grades; passages go into the query."""
         # A known id is one, whatever it looks like.
-        value = self._value(row, cited)
+        value = self._value(row, cited, where)
         grade = 1.0
         if "relevance" in self._columns:
             grade = as_number(cell(row, self._columns, "relevance"), "grade", where)
@@ -73,10 +73,14 @@ class Gold:
         keys = [as_text(key, where) for key in members(listed, ("doc_id", "id"))]
         return {doc_id: grade for key in keys for doc_id in self._known(key, where)}
 
-    def _value(self, row: Row, cited: Sequence[str]) -> Any:
+    def _value(self, row: Row, cited: Sequence[str], where: str) -> Any:
         """Return what says which documents are relevant: of a function, a column, the answer."""
         if callable(self._relevant):
-            return self._relevant(row)
+            try:
+                return self._relevant(row)
+            except Exception as error:
+                failed = f"{where}: the function relevant= failed ({type(error).__name__}: {error})"
+                raise ValueError(f"{failed}. It is given a row as a dict; fix it.") from error
         if self._relevant is not None and not isinstance(self._relevant, str):
             return []
         column = self._columns.get("relevant") or self._columns.get("texts")

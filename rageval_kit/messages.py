@@ -145,23 +145,28 @@ def describe(value: Any) -> str:
     """
     if value is None or isinstance(value, (str, bytes, Real)):
         return "None" if value is None else typed(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
+
     for method, what in _KNOWN_BY_METHOD:
         if hasattr(value, method):
             return f"{what} ({type(value).__name__})"
 
-    # A collection is known by its first entry.
+    # A collection is known by its fields, or those of its first entry.
     kind = type(value).__name__
     if isinstance(value, Mapping) and value:
         of = type(next(iter(value.values()))).__name__
         named = {"list": "results (a dict of lists)", "str": "answers (a dict of texts)"}
-        return named.get(of, f"a dict of {of}")
+        single = [f"a single {what}" for field, what in _KNOWN_BY_FIELD.items() if field in value]
+        return single[0] if single else named.get(of, f"a dict of {of}")
     if isinstance(value, Sequence) and value and isinstance(value[0], Mapping):
-        if "query_id" in value[0]:
-            return "queries (all_qa)"
-        return "documents (docs)" if "doc_id" in value[0] else f"a {kind} of dicts"
+        listed = [what for field, what in _KNOWN_LISTS.items() if field in value[0]]
+        return listed[0] if listed else f"a {kind} of dicts"
     return kind
 
 
+_KNOWN_BY_FIELD = {"query_id": "query", "doc_id": "document"}
+_KNOWN_LISTS = {"query_id": "queries (all_qa)", "doc_id": "documents (docs)"}
 _KNOWN_BY_METHOD = (
     ("similarity_search", "a vector store"),
     ("embed_query", "an embedding model"),
@@ -175,10 +180,14 @@ def wrong_type(name: str, wanted: str, found: Any) -> TypeError:
 
     >>> print(wrong_type("all_qa", "a list of dicts", {"q01": [{"doc_id": "doc_001"}]}))
     all_qa must be a list of dicts, found results (a dict of lists). Are two arguments swapped?
+    >>> print(wrong_type("docs", "a list of dicts", {"doc_id": "A", "content": "Fees."}))
+    docs must be a list of dicts, found a single document. Put it into a list: [...].
     """
     what = describe(found)
-    swapped = " Are two arguments swapped?" if "(" in what else ""
-    return TypeError(f"{name} must be {wanted}, found {what}.{swapped}")
+    cure = " Are two arguments swapped?" if "(" in what else ""
+    if what.startswith("a single "):
+        cure = " Put it into a list: [...]."
+    return TypeError(f"{name} must be {wanted}, found {what}.{cure}")
 
 
 def warn_user(message: str) -> None:

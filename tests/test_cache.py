@@ -279,7 +279,7 @@ def odd_path(tmp_path, kind):
 )
 def test_a_path_that_cannot_be_is_not_blamed_on_another_session(tmp_path, kind):
     path = odd_path(tmp_path, kind)
-    with pytest.raises(ValueError, match="cannot be used as a search cache") as caught:
+    with pytest.raises(ValueError, match="cannot be used as a cache") as caught:
         search_all(store_of(1), ALL_QA, 1, cache=path)
     assert str(path) in str(caught.value)
     assert "another path" in str(caught.value)
@@ -332,7 +332,7 @@ def test_nor_is_one_of_a_language_model_blamed_on_the_cache(path):
 
 def test_a_batch_that_fails_while_it_is_written_leaves_nothing_of_it(path):
     with closing(Cache(path)) as cache:
-        with pytest.raises(ValueError, match="cannot be used as a search cache"):
+        with pytest.raises(ValueError, match="cannot be used as a cache"):
             cache.store("f", {"one": [(0, 0.5)], "two": [(0, 0.5)]}, object())
         assert cache.rankings("f", ["one", "two"], 1, size=1) == {}
         cache.store("f", {"one": [(0, 0.5)]}, 1)

@@ -460,10 +460,10 @@ def test_the_ids_of_files_are_in_one_unicode_form(write, tmp_path):
 
 
 def test_all_files_that_cannot_be_read_are_named_at_once(write, tmp_path):
-    write("a.md", "")
+    write("a.md", " ")
     write("b.md", "fine")
     write("c.txt", b"\0")
-    refused(load_documents, tmp_path, {}, ("2 of 3 files", "a.md is empty", "c.txt is not text"))
+    refused(load_documents, tmp_path, {}, ("2 of 3 files", "a.md", "c.txt is not text"))
 
 
 def test_a_folder_without_texts_names_what_is_in_it(write, tmp_path):
@@ -964,3 +964,19 @@ def test_the_passages_of_the_handbook_are_matched_in_its_chunks():
     results = search_all(build_vectorstore(chunks, load_embeddings("chars")), all_qa, k=5)
     found = match_passages(results, chunks, all_qa)
     assert evaluate(found.all_qa, found.results, ks=5).loc["Recall", 5] > 0.5
+
+
+def test_an_empty_file_of_a_folder_is_left_out_and_named(tmp_path):
+    (tmp_path / "fees.md").write_text("# Fees\nPay by May.")
+    (tmp_path / "todo.md").write_text("")
+    docs = load_documents(tmp_path)
+    assert [doc["doc_id"] for doc in docs] == ["fees.md"]
+    assert "left out: todo.md (empty)" in docs.note
+
+
+def test_a_function_relevant_that_fails_names_the_row():
+    rows = pd.DataFrame({"question": ["Why?"]})
+    with pytest.raises(
+        ValueError, match=r"row 1: the function relevant= failed \(KeyError: 'gold'"
+    ):
+        load_questions(rows, relevant=lambda row: row["gold"])

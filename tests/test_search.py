@@ -1133,9 +1133,7 @@ def test_four_sessions_make_one_new_file_at_once(tmp_path):
 
 def test_a_file_that_is_no_cache_is_named(store, tmp_path):
     (tmp_path / "notes.txt").write_text("these are notes\n" * 100, encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=r"notes\.txt cannot be used as a search cache .*Delete the file"
-    ):
+    with pytest.raises(ValueError, match=r"notes\.txt cannot be used as a cache .*Delete the file"):
         search_all(store, ALL_QA, 2, cache=tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text("utf-8").startswith("these are notes")
 
@@ -1147,7 +1145,9 @@ def test_a_database_of_another_program_is_named_and_left_alone(store, tmp_path):
         other.execute("CREATE TABLE notes (text)")
     other.close()
     before = (tmp_path / "other.db").read_bytes()
-    with pytest.raises(ValueError, match=r"other\.db is an SQLite file, but not a search cache"):
+    with pytest.raises(
+        ValueError, match=r"other\.db is an SQLite file, but not a cache of this version"
+    ):
         search_all(store, ALL_QA, 2, cache=tmp_path / "other.db")
     assert (tmp_path / "other.db").read_bytes() == before
 
@@ -1161,14 +1161,14 @@ def written_cache(store, tmp_path):
 def test_a_truncated_cache_is_named(store, written_cache):
     data = written_cache.read_bytes()
     written_cache.write_bytes(data[: len(data) // 2])
-    with pytest.raises(ValueError, match=r"cache\.db cannot be used as a search cache"):
+    with pytest.raises(ValueError, match=r"cache\.db cannot be used as a cache"):
         search_all(store, queries(300), 4, cache=written_cache)
 
 
 def test_a_cache_broken_inside_is_named(store, written_cache):
     data = written_cache.read_bytes()
     written_cache.write_bytes(data[:4096] + b"x" * (len(data) - 4096))
-    with pytest.raises(ValueError, match=r"cache\.db cannot be used as a search cache"):
+    with pytest.raises(ValueError, match=r"cache\.db cannot be used as a cache"):
         search_all(store, queries(300), 4, cache=written_cache)
 
 

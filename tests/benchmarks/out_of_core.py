@@ -70,7 +70,9 @@ def write(folder, n_queries, n_hits, in_a_file=IN_A_FILE):
         run = {"doc_id": documents[found], "rank": np.tile(np.arange(n_hits) + 1, (len(found), 1))}
         name = f"part-{start // in_a_file:05d}.parquet"
         save(Path(folder, "run", name), query_ids.take(pa.array(found)), doc_ids, run)
-        save(Path(folder, "qrels", name), query_ids, doc_ids, {"doc_id": judged, "relevance": grades})
+        save(
+            Path(folder, "qrels", name), query_ids, doc_ids, {"doc_id": judged, "relevance": grades}
+        )
 
 
 def draw(rng, n_queries, n_hits):
@@ -206,7 +208,9 @@ def report(folder, options):
     write(folder, options.queries, options.hits)
     n_rows = {name: len_of(folder / name) for name in ("run", "qrels")}
     size = sum(file.stat().st_size for file in folder.rglob("*.parquet")) / 1e9
-    written = f"{n_rows['run']:,} hits and {n_rows['qrels']:,} judgements of {options.queries:,} queries"
+    written = (
+        f"{n_rows['run']:,} hits and {n_rows['qrels']:,} judgements of {options.queries:,} queries"
+    )
     print(f"{written}: {size:.1f} GB of Parquet, written in {time.perf_counter() - start:.0f} s\n")
 
     print("| way | queries | on the clock, s | CPU, s | million hits a second | peak memory, MB |")
@@ -234,7 +238,9 @@ def main():
     parser.add_argument("--queries", type=int, default=1_000_000)
     parser.add_argument("--hits", type=int, default=100, help="hits a query (default: 100)")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--folder", type=Path, help="an empty one with room (default: a temporary one)")
+    parser.add_argument(
+        "--folder", type=Path, help="an empty one with room (default: a temporary one)"
+    )
     parser.add_argument("--way", choices=list(WAYS), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:
@@ -244,7 +250,9 @@ def main():
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         free, wanted = shutil.disk_usage(folder).free, 40 * options.queries * options.hits
         if free < wanted:
-            parser.error(f"{free / 1e9:.0f} GB are free in {folder}, and {wanted / 1e9:.0f} are wanted: --folder")
+            parser.error(
+                f"{free / 1e9:.0f} GB are free in {folder}, and {wanted / 1e9:.0f} are wanted: --folder"
+            )
         report(Path(folder), options)
 
 
