@@ -22,6 +22,7 @@ from rageval_kit.judgements import (
     relevant_grades,
 )
 from rageval_kit.language import equal_text_key, split_sentences
+from rageval_kit.indexes import flat_index
 from rageval_kit.messages import (
     as_cutoff,
     is_number,
@@ -36,7 +37,6 @@ from rageval_kit.vectors import unit
 from rageval_kit.vectorstore import (
     assemble,
     embed_documents,
-    flat_index,
     kept_settings,
     refuse_other_stores,
     stored_documents,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from rageval_kit.embedding_cache import CachedEmbeddings
+    from rageval_kit.short_embeddings import ShortEmbeddings
 
 DEFAULT_EMBEDDINGS = "use-multilingual"
 _NAMES = (DEFAULT_EMBEDDINGS, "chars", "minilm", "openai:text-embedding-3-small")
@@ -161,9 +162,7 @@ def cached_embeddings(
     """
     from rageval_kit.embedding_cache import CachedEmbeddings
 
-    if not hasattr(embeddings, "embed_query"):
-        wanted = "a LangChain Embeddings object such as load_embeddings()"
-        raise wrong_type("embeddings", wanted, embeddings)
+    _refuse_no_embeddings(embeddings)
     if path is None:
         raise wrong_type("path", 'the path of a file such as "vectors.sqlite"', path)
     limit = requests_per_minute
@@ -174,3 +173,39 @@ def cached_embeddings(
     sizes = as_cutoff(batch, "batch"), as_cutoff(characters, "characters")
     with open_cache(path):
         return CachedEmbeddings(embeddings, path, *sizes, limit)
+
+
+# ---------------------------------------------------------------- cut
+
+
+def shorten(embeddings: "Embeddings", dimensions: int) -> "ShortEmbeddings":
+    """Return embeddings whose vectors are the first ``dimensions`` numbers, of length 1 again.
+
+    An index is then as much smaller and faster. Models that were trained for it (Matryoshka,
+    Kusupati et al. 2022: OpenAI's text-embedding-3 and others) lose little; any other can be cut
+    too, and loses what `evaluate` shows. `cached_embeddings` may stand inside, so that one whole
+    vector is paid for and cut to every size: ``shorten(cached_embeddings(model, path), 256)``.
+
+    Args:
+        embeddings: any LangChain ``Embeddings`` object, for example from `load_embeddings`.
+        dimensions: how many numbers a vector keeps, at most as many as the model gives.
+
+    >>> short = shorten(load_embeddings("chars"), 256)
+    >>> vector = short.embed_query("What comes first?")
+    >>> len(vector), round(sum(number**2 for number in vector), 6)
+    (256, 1.0)
+
+    Raises:
+        TypeError: it is no embeddings model.
+        ValueError: dimensions is not a positive integer. When embedding: the model gives fewer.
+    """
+    from rageval_kit.short_embeddings import ShortEmbeddings
+
+    _refuse_no_embeddings(embeddings)
+    return ShortEmbeddings(embeddings, as_cutoff(dimensions, "dimensions"))
+
+
+def _refuse_no_embeddings(embeddings: object) -> None:
+    if not hasattr(embeddings, "embed_query"):
+        wanted = "a LangChain Embeddings object such as load_embeddings()"
+        raise wrong_type("embeddings", wanted, embeddings)
