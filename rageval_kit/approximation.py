@@ -77,8 +77,8 @@ def _compare_searches(exact: Results, other: Results, k: int) -> None:
     for name, results in (("exact", exact), ("other", other)):
         if 0 < results.k < k:
             warn_user(
-                f"the {name} results were searched with k={results.k}, and k={k} is asked for. "
-                f"Search again with k={k}."
+                f"k={k} is deeper than the search of the {name} results, which asked for "
+                f"k={results.k}: search deeper, or choose a smaller k."
             )
 
 
@@ -134,10 +134,10 @@ def index_costs(stores: Mapping[str, "FAISS"], all_qa: AllQA, k: int = 10) -> pd
     >>> stores = {text: build_vectorstore(docs, chars, index=text) for text in ("Flat", "SQ8")}
     >>> costs = index_costs(stores, [{"query_id": "q1", "question": "page"}], k=3)
     >>> costs.drop(columns="ms_per_query")
-          Agreement@3  bytes  bytes_per_vector
+           Agreement@3  bytes  bytes_per_vector
     index
-    Flat          1.0  65581            8197.6
-    SQ8           1.0  32881            4110.1
+    Flat           1.0  65581            8197.6
+    SQ8            1.0  32849            4106.1
 
     Raises:
         TypeError: stores is no dict of FAISS stores.

@@ -95,12 +95,12 @@ class Cache:
         found: dict[str, Ranking] = {}
         broken: list[tuple[str, bytes]] = []
         asked = {_bytes(question): question for question in questions}
-        keys = list(asked)
+        keys, depth = list(asked), "k >= ?" if exact else "k = ?"
         for start in range(0, len(keys), _TOGETHER):
             part = keys[start : start + _TOGETHER]
             rows = self._read_all(
                 "SELECT question, CAST(ranking AS BLOB), CAST(vector AS BLOB) FROM rankings "
-                f"WHERE fingerprint = ? AND k {'>=' if exact else '='} ? AND question IN ({', '.join('?' * len(part))})",
+                f"WHERE fingerprint = ? AND {depth} AND question IN ({', '.join('?' * len(part))})",
                 (fingerprint, k, *part),
             )
             for key, kept, vector in rows:

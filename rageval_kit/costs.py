@@ -1,5 +1,6 @@
 """Say what embedding will cost before anything is asked: texts, characters, tokens, money."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -50,13 +51,12 @@ def estimate_cost(
 
     >>> docs = [{"doc_id": "A", "title": "", "content": "Retrieval comes first. " * 100}]
     >>> all_qa = [{"query_id": "q1", "question": "무엇이 먼저인가?"}]
-    >>> estimate_cost(docs, all_qa, "voyage:voyage-3.5", {"voyage-3.5": 0.06}).T.loc[:"tokens_high"]
-                 documents  questions   total
-    texts              1.0        1.0     2.0
-    kept               0.0        0.0     0.0
-    characters      2299.0        9.0  2308.0
-    tokens_low       459.0        3.0   462.0
-    tokens_high      767.0       12.0   779.0
+    >>> cost = estimate_cost(docs, all_qa, "voyageai:voyage-3.5", {"voyage-3.5": 0.06})
+    >>> cost[["texts", "kept", "characters", "tokens_low", "tokens_high"]]
+               texts  kept  characters  tokens_low  tokens_high
+    documents      1     0        2299         459          767
+    questions      1     0           9           4           12
+    total          2     0        2308         463          779
 
     Raises:
         TypeError: model is neither a name nor an embeddings model, or prices is no dict.
@@ -177,4 +177,4 @@ def _bounds(texts: Iterable[str], side: int) -> int:
         latin = sum(map(str.isascii, text))
         other = len(text) - asian - latin
         tokens += latin * _LATIN[side] + asian * _ASIAN[side] + other * _OTHER[side]
-    return int(tokens)
+    return math.ceil(tokens) if side else math.floor(tokens)

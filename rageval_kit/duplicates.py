@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Docs, Record, as_docs, doc_id_of, field_text, read_document
+from rageval_kit.indexes import flat_index
 from rageval_kit.judgements import (
     AllQA,
     as_objects,
@@ -22,7 +23,6 @@ from rageval_kit.judgements import (
     relevant_grades,
 )
 from rageval_kit.language import equal_text_key, split_sentences
-from rageval_kit.indexes import flat_index
 from rageval_kit.messages import (
     as_cutoff,
     is_number,

@@ -205,9 +205,9 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value if not hasattr(part, "get_secret_value")]
     if isinstance(value, (set, frozenset)):
         return sorted((_plain(part) for part in value), key=repr)
-    if hasattr(type(value), "embed_query"):
-        return {type(value).__qualname__: model_settings(value)}
-    return type(value).__qualname__
+    kind = type(value)
+    is_model = hasattr(kind, "embed_query")
+    return {kind.__qualname__: model_settings(value)} if is_model else kind.__qualname__
 
 
 def without_credentials(text: str) -> str:
