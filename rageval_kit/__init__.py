@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 # Every public name, by the module that holds it.
 _NAMES = {
     "accuracy": "JUDGE_PROMPT answer_accuracy judge_answers",
-    "agreement": "judge_agreement",
     "answers": "ANSWER_PROMPT ExtractiveAnswerer generate_answers",
     "approximation": "agreement index_costs",
     "chunks": "split_documents",
@@ -30,6 +29,7 @@ _NAMES = {
     "findings": "Finding Report",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
+    "judges": "judge_agreement",
     "judging": "judging_form",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
     "loading": "load_documents load_pairs load_questions",
@@ -96,7 +96,6 @@ if TYPE_CHECKING:
     from rageval_kit.accuracy import (
         JUDGE_PROMPT, answer_accuracy, judge_answers,
     )
-    from rageval_kit.agreement import judge_agreement
     from rageval_kit.answers import (
         ANSWER_PROMPT, ExtractiveAnswerer, generate_answers,
     )
@@ -120,6 +119,7 @@ if TYPE_CHECKING:
     from rageval_kit.findings import Finding, Report
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
+    from rageval_kit.judges import judge_agreement
     from rageval_kit.judging import judging_form
     from rageval_kit.language import (
         content_words, kiwi_words, normalised_tokens, occurs, split_sentences,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from rageval_kit.agreement import VERDICTS
+from rageval_kit.judges import VERDICTS
 from rageval_kit.answers import Answers, answer_rows, fill_fenced, want_askable
 from rageval_kit.asking import Asking, Request, schema_of
 from rageval_kit.documents import Record

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import faiss
 import numpy as np
 import pandas as pd
 
@@ -143,6 +142,8 @@ def index_costs(stores: Mapping[str, "FAISS"], all_qa: AllQA, k: int = 10) -> pd
         TypeError: stores is no dict of FAISS stores.
         ValueError: the first is not exact, or another has other documents or another model.
     """
+    import faiss
+
     k = as_cutoff(k)
     if not isinstance(stores, Mapping) or not stores:
         raise wrong_type("stores", '{"Flat": build_vectorstore(docs, embeddings), ...}', stores)

@@ -46,8 +46,8 @@ def estimate_cost(
     Returns:
         The rows ``documents``, ``questions`` and ``total``; the columns ``texts``, ``kept`` (that
         cost nothing any more), ``characters``, ``tokens_low``, ``tokens_high`` and, with prices,
-        ``money_low`` and ``money_high``. Two texts of 165 characters, by which the kit knows a
-        model, are not counted.
+        ``money_low`` and ``money_high``. One short text a side, by which the kit knows a model, is
+        not counted.
 
     >>> docs = [{"doc_id": "A", "title": "", "content": "Retrieval comes first. " * 100}]
     >>> all_qa = [{"query_id": "q1", "question": "무엇이 먼저인가?"}]
@@ -55,8 +55,8 @@ def estimate_cost(
     >>> cost[["texts", "kept", "characters", "tokens_low", "tokens_high"]]
                texts  kept  characters  tokens_low  tokens_high
     documents      1     0        2299         459          767
-    questions      1     0           9           4           12
-    total          2     0        2308         463          779
+    questions      1     0           9           3           12
+    total          2     0        2308         462          779
 
     Raises:
         TypeError: model is neither a name nor an embeddings model, or prices is no dict.
@@ -169,7 +169,7 @@ def _bounds(texts: Iterable[str], side: int) -> int:
     """Return the tokens at least (side 0) or at most (side 1).
 
     >>> _bounds(["다섯 글자야"], 0), _bounds(["다섯 글자야"], 1)
-    (2, 7)
+    (2, 8)
     """
     tokens = 0.0
     for text in texts:
