@@ -245,12 +245,13 @@ def stored_vectors(vectorstore: "FAISS") -> np.ndarray:
         ValueError: the index keeps something shorter, or cannot give them back.
     """
     index = vectorstore.index
-    if not keeps_vectors(index) or stored_lengths(vectorstore) is None:
-        raise ValueError(
-            f"The index of the vectorstore ({type(index).__name__}) does not give its vectors back "
-            'as they were. Rebuild it for this function: build_vectorstore(..., index="Flat").'
-        )
-    return vectorstore.index.reconstruct_n(0, vectorstore.index.ntotal)
+    if keeps_vectors(index):
+        with suppress(RuntimeError):  # such as an inverted file without a map
+            return index.reconstruct_n(0, index.ntotal)
+    raise ValueError(
+        f"The index of the vectorstore ({type(index).__name__}) does not give its vectors back as "
+        'they were. Rebuild it for this function: build_vectorstore(..., index="Flat").'
+    )
 
 
 def kept_settings(vectorstore: "FAISS") -> dict[str, Any]:

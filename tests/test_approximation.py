@@ -171,7 +171,7 @@ def test_an_index_that_cannot_be_costs_no_more_than_one_text(points):
 @pytest.mark.parametrize("index", [None, 32, True, ["Flat"]])
 def test_an_index_that_is_no_text_is_refused(points, index):
     with pytest.raises(TypeError, match="index must be a text"):
-        build(points, index)
+        build_vectorstore(DOCS, points, index=index)
 
 
 # ---------------------------------------------------------------- adding, saving, duplicates
