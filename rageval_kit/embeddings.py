@@ -44,8 +44,8 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS, **settings: Any) -> "Embeddi
               length 1, Korean and English in one space, offline;
             * ``"chars"``: hashed character n-grams, a lexical baseline for any language, offline;
             * ``"e5-small"``: multilingual-e5-small in 4 bits, 384 dimensions, length 1, Korean and
-              English, offline, with the extra e5; better than the default, and tens of times slower
-              (about a second a page);
+              English, offline, with the extra e5. On data/campus better than the default in Korean
+              and worse in English; tens of times slower, about a second a page;
             * ``"static:wordllama"``: a vector a word piece, and their mean: English, 256 dimensions
               that may be cut, offline, with the extra static; the quickest;
             * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra
