@@ -79,18 +79,25 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS, **settings: Any) -> "Embeddi
         return getattr(import_module("rageval_kit.local_embeddings"), _OFFLINE[name])()
 
     # A provider and its model.
-    provider, colon, model = name.partition(":")
-    if not colon or not provider or not model:
+    if not all(name.partition(":")):
         near = get_close_matches(name, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
             f"No embeddings are called {name!r}.{hint} "
             f'Choose {", ".join(map(repr, _NAMES))} or "provider:model".'
         )
+    return _load_from_provider(name, settings)
+
+
+def _load_from_provider(name: str, settings: dict[str, Any]) -> "Embeddings":
+    """Return the embeddings of a provider, or say what it refuses."""
+    provider, _, model = name.partition(":")
     if "model" in settings:
         raise TypeError(f"model={shown(settings['model'])}: the model is in the name, {name!r}.")
     if "dimensions" in settings:
         as_cutoff(settings["dimensions"], "dimensions")
+
+    # An error of the provider's class gets the name before it.
     make = _openai_embeddings if provider == "openai" else _of_provider
     try:
         return make(provider, model, settings)
