@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any
 # Every public name, by the module that holds it.
 _NAMES = {
     "accuracy": "JUDGE_PROMPT answer_accuracy judge_answers",
-    "agreement": "judge_agreement",
     "answers": "ANSWER_PROMPT ExtractiveAnswerer generate_answers",
+    "approximation": "agreement index_costs",
     "chunks": "split_documents",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
+    "costs": "estimate_cost",
     "dataset": "load_dataset",
     "diagnosis": (
         "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
     ),
     "duplicates": "duplicate_index find_duplicates fold fold_judgements search_folded unread_tails",
-    "embeddings": "cached_embeddings load_embeddings",
+    "embeddings": "cached_embeddings load_embeddings shorten",
     "explanation": "Explanation explain",
     "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
+    "judges": "judge_agreement",
     "judging": "judging_form",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
     "loading": "load_documents load_pairs load_questions",
@@ -94,14 +96,15 @@ if TYPE_CHECKING:
     from rageval_kit.accuracy import (
         JUDGE_PROMPT, answer_accuracy, judge_answers,
     )
-    from rageval_kit.agreement import judge_agreement
     from rageval_kit.answers import (
         ANSWER_PROMPT, ExtractiveAnswerer, generate_answers,
     )
+    from rageval_kit.approximation import agreement, index_costs
     from rageval_kit.chunks import split_documents
     from rageval_kit.comparison import (
         compare, differences, holm, queries_needed, randomization_p, resampled_means,
     )
+    from rageval_kit.costs import estimate_cost
     from rageval_kit.dataset import load_dataset
     from rageval_kit.diagnosis import (
         DEFAULT_THRESHOLDS, abstention_curve, common_traits, diagnose, failures, outcomes,
@@ -110,12 +113,13 @@ if TYPE_CHECKING:
     from rageval_kit.duplicates import (
         duplicate_index, find_duplicates, fold, fold_judgements, search_folded, unread_tails,
     )
-    from rageval_kit.embeddings import cached_embeddings, load_embeddings
+    from rageval_kit.embeddings import cached_embeddings, load_embeddings, shorten
     from rageval_kit.explanation import Explanation, explain
     from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
+    from rageval_kit.judges import judge_agreement
     from rageval_kit.judging import judging_form
     from rageval_kit.language import (
         content_words, kiwi_words, normalised_tokens, occurs, split_sentences,

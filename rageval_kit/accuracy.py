@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from rageval_kit.agreement import VERDICTS
 from rageval_kit.answers import Answers, answer_rows, fill_fenced, want_askable
 from rageval_kit.asking import Asking, Request, schema_of
 from rageval_kit.documents import Record
 from rageval_kit.judgements import AllQA, as_queries, unanswerable
+from rageval_kit.judges import VERDICTS
 from rageval_kit.language import looks_like_refusal, normalised_tokens
 from rageval_kit.messages import name_some
 

@@ -84,21 +84,23 @@ class Cache:
         k: int,
         size: int,
         vectors: Mapping[str, np.ndarray] | None = None,
+        exact: bool = True,
     ) -> dict[str, Ranking]:
         """Return what is known of the questions to depth k, in an index of this size.
 
-        A deeper entry is cut. One that cannot be read is forgotten, to be searched again. With
-        ``vectors`` an entry counts only if its question was embedded as it is now.
+        A deeper entry is cut, but for an index that is not exact: it may have looked further. One
+        that cannot be read is forgotten, to be searched again. With ``vectors`` an entry counts
+        only if its question was embedded as it is now.
         """
         found: dict[str, Ranking] = {}
         broken: list[tuple[str, bytes]] = []
         asked = {_bytes(question): question for question in questions}
-        keys = list(asked)
+        keys, depth = list(asked), "k >= ?" if exact else "k = ?"
         for start in range(0, len(keys), _TOGETHER):
             part = keys[start : start + _TOGETHER]
             rows = self._read_all(
                 "SELECT question, CAST(ranking AS BLOB), CAST(vector AS BLOB) FROM rankings "
-                f"WHERE fingerprint = ? AND k >= ? AND question IN ({', '.join('?' * len(part))})",
+                f"WHERE fingerprint = ? AND {depth} AND question IN ({', '.join('?' * len(part))})",
                 (fingerprint, k, *part),
             )
             for key, kept, vector in rows:
@@ -119,10 +121,12 @@ class Cache:
         rankings: Mapping[str, Ranking],
         k: int,
         vectors: Mapping[str, np.ndarray] | None = None,
+        exact: bool = True,
     ) -> None:
         """Keep the rankings of one batch.
 
-        An entry is replaced by a deeper one, and by one of a question that is embedded otherwise.
+        An entry is replaced by a deeper one (of an index that is not exact: by one of any other
+        depth), and by one of a question that is embedded otherwise.
         """
         rows = [
             (
@@ -137,7 +141,7 @@ class Cache:
         self._write(
             "INSERT INTO rankings VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
             "SET k = excluded.k, ranking = excluded.ranking, vector = excluded.vector "
-            "WHERE excluded.k > k OR excluded.vector IS NOT vector",
+            f"WHERE excluded.k {'>' if exact else '!='} k OR excluded.vector IS NOT vector",
             rows,
         )
 
@@ -208,11 +212,20 @@ class Cache:
             probe: the vector of the one fixed text.
         """
         kind = _sha256(_bytes(kind)).hex()
-        rows = self._read_all("SELECT CAST(probe AS BLOB) FROM models WHERE kind = ?", (kind,))
-        known = [blob for (blob,) in rows if alike(_as_vector(blob), probe)]
+        known = [blob for blob in self._probes_of(kind) if alike(_as_vector(blob), probe)]
         if not known:
             self._write("INSERT OR IGNORE INTO models VALUES (?, ?)", [(kind, _blob(probe))])
-        return _sha256(kind.encode() + (known or [_blob(probe)])[0]).hex()[:32]
+        return _model_of(kind, (known or [_blob(probe)])[0])
+
+    def models_of(self, kind: str) -> list[tuple[str, int]]:
+        """Return the names of the models of this kind, and how many numbers their vectors have."""
+        kind = _sha256(_bytes(kind)).hex()
+        probes = self._probes_of(kind)
+        return [(_model_of(kind, blob), len(_as_vector(blob))) for blob in probes]
+
+    def _probes_of(self, kind: str) -> list[bytes]:
+        rows = self._read_all("SELECT CAST(probe AS BLOB) FROM models WHERE kind = ?", (kind,))
+        return [blob for (blob,) in rows]
 
     def vectors(self, model: str, texts: Iterable[str], width: int) -> dict[str, np.ndarray]:
         """Return the vectors of this width that were kept of the texts."""
@@ -282,6 +295,10 @@ def _bytes(text: str) -> bytes:
 
 def _sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
+
+
+def _model_of(kind: str, probe: bytes) -> str:
+    return _sha256(kind.encode() + probe).hex()[:32]
 
 
 def _blob(vector: np.ndarray) -> bytes:

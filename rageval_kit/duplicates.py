@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.documents import Docs, Record, as_docs, doc_id_of, field_text, read_document
+from rageval_kit.indexes import flat_index
 from rageval_kit.judgements import (
     AllQA,
     as_objects,
@@ -36,7 +37,6 @@ from rageval_kit.vectors import unit
 from rageval_kit.vectorstore import (
     assemble,
     embed_documents,
-    flat_index,
     kept_settings,
     refuse_other_stores,
     stored_documents,

@@ -4,7 +4,7 @@ LangChain's own ``CacheBackedEmbeddings`` keeps nothing until the last batch is 
 model for another of the same namespace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,17 @@ class CachedEmbeddings(Embeddings):
             return self._embed([text], "query")[0]
         return self._request([text], "query")[0].tolist()
 
+    def kept(self, texts: Iterable[str]) -> set[str]:
+        """Return which texts the file holds of this model, on either side; nobody is asked.
+
+        The model is known by its name and settings here: of a service that answers otherwise since,
+        they will be asked for again.
+        """
+        kinds = [self._kind(side) for side in ("document", "query")]
+        with open_cache(self._path) as stored:
+            models = [model for kind in kinds for model in stored.models_of(kind)]
+            return {text for model in models for text in stored.vectors(model[0], texts, model[1])}
+
     def _embed(self, texts: Sequence[str], side: Side) -> list[list[float]]:
         with open_cache(self._path) as stored:
             model, width = self._model(stored, side)
@@ -76,10 +87,13 @@ class CachedEmbeddings(Embeddings):
             self._probes[side, settings] = probe(self.inner, side)
         vector = self._probes[side, settings]
 
+        return stored.known_model(self._kind(side), vector), len(vector)
+
+    def _kind(self, side: str) -> str:
+        """Return what a model is kept under, with its probe."""
         # A setting may act where the probe does not show it. One's own class may count in public.
-        settings = settings if is_known(self.inner) else ""
-        kind = f"{side} of {model_name(self.inner)} {settings}"
-        return stored.known_model(kind, vector), len(vector)
+        settings = repr(model_settings(self.inner)) if is_known(self.inner) else ""
+        return f"{side} of {model_name(self.inner)} {settings}"
 
     def _ask(
         self, stored: Cache, model: str, width: int, texts: list[str], side: Side

@@ -7,23 +7,34 @@ here are a convenience, and the first two run without a network or a key.
 import os
 import warnings
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rageval_kit.cache import open_cache
-from rageval_kit.messages import as_cutoff, is_number, shown, wrong_type
+from rageval_kit.messages import as_cutoff, is_number, name_some, shown, wrong_type
 from rageval_kit.vectors import BATCH, CHARACTERS
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from rageval_kit.embedding_cache import CachedEmbeddings
+    from rageval_kit.short_embeddings import ShortEmbeddings
 
 DEFAULT_EMBEDDINGS = "use-multilingual"
-_NAMES = (DEFAULT_EMBEDDINGS, "chars", "minilm", "openai:text-embedding-3-small")
+
+# The models that run offline, and their classes.
+_OFFLINE = {
+    DEFAULT_EMBEDDINGS: "SentenceEncoderEmbeddings",
+    "chars": "CharacterEmbeddings",
+    "e5-small": "E5Embeddings",
+    "minilm": "MiniLMEmbeddings",
+    "static:wordllama": "WordLlamaEmbeddings",
+}
+_NAMES = (*_OFFLINE, "openai:text-embedding-3-small")
 
 
-def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
+def load_embeddings(name: str = DEFAULT_EMBEDDINGS, **settings: Any) -> "Embeddings":
     """Return the embeddings called ``name``.
 
     Args:
@@ -32,53 +43,72 @@ def load_embeddings(name: str = DEFAULT_EMBEDDINGS) -> "Embeddings":
             * ``"use-multilingual"``: universal-sentence-encoder-multilingual, 512 dimensions,
               length 1, Korean and English in one space, offline;
             * ``"chars"``: hashed character n-grams, a lexical baseline for any language, offline;
+            * ``"e5-small"``: multilingual-e5-small in 4 bits, 384 dimensions, length 1, Korean and
+              English, offline, with the extra e5. On data/campus better than the default in Korean
+              and worse in English; tens of times slower, about a second a page;
+            * ``"static:wordllama"``: a vector a word piece, and their mean: English, 256 dimensions
+              that may be cut, offline, with the extra static; the quickest;
             * ``"minilm"``: all-MiniLM-L6-v2, English, 384 dimensions, offline, with the extra
               minilm;
             * ``"openai:MODEL"``: OpenAI's, or any server that speaks its protocol (set
               OPENAI_BASE_URL; a server on your own machine needs no key). A request waits 60
               seconds for its answer and is tried again up to 4 times;
             * ``"PROVIDER:MODEL"``: whatever LangChain's ``init_embeddings`` knows.
+        settings: passed on to LangChain's class of the provider, such as ``dimensions=256`` of
+            OpenAI. The models that run offline have none; `shorten` cuts the vectors of any.
 
     >>> len(load_embeddings().embed_query("어텐션이란 무엇인가?"))
     512
 
     Raises:
-        TypeError: the name is not a text.
-        ValueError: the name is not known, or an OpenAI model is asked for and no key is set.
+        TypeError: the name is not a text, or a setting is not known.
+        ValueError: the name is not known, a setting has a wrong value, or an OpenAI model is asked
+            for and no key is set.
         ImportError: the provider's package is not installed.
     """
     if not isinstance(name, str):
         raise wrong_type("name", f'a name such as "{DEFAULT_EMBEDDINGS}"', name)
 
     # The models that run offline.
-    if name == DEFAULT_EMBEDDINGS:
-        from rageval_kit.local_embeddings import SentenceEncoderEmbeddings
-
-        return SentenceEncoderEmbeddings()
-    if name == "chars":
-        from rageval_kit.local_embeddings import CharacterEmbeddings
-
-        return CharacterEmbeddings()
-    if name == "minilm":
-        from rageval_kit.local_embeddings import MiniLMEmbeddings
-
-        return MiniLMEmbeddings()
+    if name in _OFFLINE:
+        if settings:
+            raise TypeError(
+                f"load_embeddings({name!r}) has no settings, found {name_some(list(settings))}. "
+                f"To cut its vectors: shorten(load_embeddings({name!r}), 256)."
+            )
+        return getattr(import_module("rageval_kit.local_embeddings"), _OFFLINE[name])()
 
     # A provider and its model.
-    provider, colon, model = name.partition(":")
-    if not colon or not provider or not model:
+    if not all(name.partition(":")):
         near = get_close_matches(name, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
             f"No embeddings are called {name!r}.{hint} "
             f'Choose {", ".join(map(repr, _NAMES))} or "provider:model".'
         )
-    if provider == "openai":
-        return _openai_embeddings(name, model)
-    return _of_provider(provider, model)
+    return _load_from_provider(name, settings)
 
 
-def _of_provider(provider: str, model: str) -> "Embeddings":
+def _load_from_provider(name: str, settings: dict[str, Any]) -> "Embeddings":
+    """Return the embeddings of a provider, or say what it refuses."""
+    provider, _, model = name.partition(":")
+    if "model" in settings:
+        raise TypeError(f"model={shown(settings['model'])}: the model is in the name, {name!r}.")
+    if "dimensions" in settings:
+        as_cutoff(settings["dimensions"], "dimensions")
+
+    # An error of the provider's class gets the name before it.
+    make = _openai_embeddings if provider == "openai" else _of_provider
+    try:
+        return make(provider, model, settings)
+    except ImportError as error:
+        raise ImportError(f"load_embeddings({name!r}): {str(error).strip()}.") from error
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"load_embeddings({name!r}): {_reason(error)}") from error
+
+
+def _of_provider(provider: str, model: str, settings: dict[str, Any]) -> "Embeddings":
     from langchain_classic.embeddings import init_embeddings
     from langchain_core.embeddings import Embeddings
 
@@ -86,34 +116,47 @@ def _of_provider(provider: str, model: str) -> "Embeddings":
         # It advises the package langchain, which brings an agent framework for this one function.
         warnings.filterwarnings("ignore", message=".*init_embeddings.* was deprecated")
         # With a provider given it is never the Runnable of its type hint.
-        try:
-            return cast(Embeddings, init_embeddings(model, provider=provider))
-        except (ValueError, ImportError) as error:
-            raise type(error)(
-                f"load_embeddings({provider}:{model}): {str(error).strip()}."
-            ) from error
+        return cast(Embeddings, init_embeddings(model, provider=provider, **settings))
 
 
-def _openai_embeddings(name: str, model: str) -> "Embeddings":
+def _openai_embeddings(_: str, model: str, settings: dict[str, Any]) -> "Embeddings":
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     is_own_server = any(os.environ.get(f"OPENAI_{name}") for name in ("BASE_URL", "API_BASE"))
-    if not key and not is_own_server:
+    if not key and not is_own_server and not settings.keys() & {"api_key", "base_url"}:
         raise ValueError(
-            f"load_embeddings({name!r}) needs an OpenAI key, and OPENAI_API_KEY is not set. "
+            "it needs an OpenAI key, and OPENAI_API_KEY is not set. "
             "Set it (Linux, macOS: export OPENAI_API_KEY=...; Windows: setx OPENAI_API_KEY ... and "
             "open a new terminal), or use load_embeddings(), which runs offline."
         )
     from langchain_openai import OpenAIEmbeddings
-    from pydantic import SecretStr
+
+    # What LangChain does not know would be sent on, and fail in each request.
+    fields = OpenAIEmbeddings.model_fields
+    known = {*fields, *(field.alias for field in fields.values() if field.alias)}
+    for unknown in settings.keys() - known:
+        near = get_close_matches(unknown, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else " OpenAIEmbeddings(...) lists them."
+        raise TypeError(f"there is no setting {unknown}.{hint}")
 
     # The length check would download a tokenizer file, and other servers do not take token lists.
-    return OpenAIEmbeddings(
-        model=model,
-        api_key=SecretStr(key or "no key is needed"),
-        check_embedding_ctx_length=False,
-        timeout=60,
-        max_retries=4,
-    )
+    usual: dict[str, Any] = {
+        "api_key": key or "no key is needed",
+        "check_embedding_ctx_length": False,
+        "timeout": 60,
+        "max_retries": 4,
+    }
+    return OpenAIEmbeddings(model=model, **usual | settings)
+
+
+def _reason(error: Exception) -> str:
+    """Return what a class refuses, without the value, which may be a key."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        wrong = error.errors()
+        return "; ".join(f"{'.'.join(map(str, its['loc']))}: {its['msg']}" for its in wrong) + "."
+    said = str(error).strip()
+    return said if said.endswith(".") else f"{said}."
 
 
 # ---------------------------------------------------------------- kept in a file
@@ -161,9 +204,7 @@ def cached_embeddings(
     """
     from rageval_kit.embedding_cache import CachedEmbeddings
 
-    if not hasattr(embeddings, "embed_query"):
-        wanted = "a LangChain Embeddings object such as load_embeddings()"
-        raise wrong_type("embeddings", wanted, embeddings)
+    _refuse_no_embeddings(embeddings)
     if path is None:
         raise wrong_type("path", 'the path of a file such as "vectors.sqlite"', path)
     limit = requests_per_minute
@@ -174,3 +215,39 @@ def cached_embeddings(
     sizes = as_cutoff(batch, "batch"), as_cutoff(characters, "characters")
     with open_cache(path):
         return CachedEmbeddings(embeddings, path, *sizes, limit)
+
+
+# ---------------------------------------------------------------- cut
+
+
+def shorten(embeddings: "Embeddings", dimensions: int) -> "ShortEmbeddings":
+    """Return embeddings whose vectors are the first ``dimensions`` numbers, of length 1 again.
+
+    An index is then as much smaller and faster. Models that were trained for it (Matryoshka,
+    Kusupati et al. 2022: OpenAI's text-embedding-3 and others) lose little; any other can be cut
+    too, and loses what `evaluate` shows. `cached_embeddings` may stand inside, so that one whole
+    vector is paid for and cut to every size: ``shorten(cached_embeddings(model, path), 256)``.
+
+    Args:
+        embeddings: any LangChain ``Embeddings`` object, for example from `load_embeddings`.
+        dimensions: how many numbers a vector keeps, at most as many as the model gives.
+
+    >>> short = shorten(load_embeddings(), 256)
+    >>> vector = short.embed_query("What comes first?")
+    >>> len(vector), round(sum(number**2 for number in vector), 6)
+    (256, 1.0)
+
+    Raises:
+        TypeError: it is no embeddings model.
+        ValueError: dimensions is not a positive integer. When embedding: the model gives fewer.
+    """
+    from rageval_kit.short_embeddings import ShortEmbeddings
+
+    _refuse_no_embeddings(embeddings)
+    return ShortEmbeddings(embeddings, as_cutoff(dimensions, "dimensions"))
+
+
+def _refuse_no_embeddings(embeddings: object) -> None:
+    if not hasattr(embeddings, "embed_query"):
+        wanted = "a LangChain Embeddings object such as load_embeddings()"
+        raise wrong_type("embeddings", wanted, embeddings)

@@ -41,8 +41,13 @@ def without_cache(model: Any) -> Any:
     return model
 
 
-# Where a wrapper that only keeps vectors has its model: LangChain's, and the kit's.
-_KEEPERS = {"CacheBackedEmbeddings": "underlying_embeddings", "CachedEmbeddings": "inner"}
+# Where a wrapper that only keeps vectors has its model: LangChain's, and the kit's; and where one
+# that shortens them has itself around the bare model.
+_KEEPERS = {
+    "CacheBackedEmbeddings": "underlying_embeddings",
+    "CachedEmbeddings": "inner",
+    "ShortEmbeddings": "_without_cache",
+}
 
 
 def _parts(model: object) -> list[Any]:
@@ -55,17 +60,22 @@ def _parts(model: object) -> list[Any]:
 def is_known(model: object) -> bool:
     """Say whether settings and a probe tell all that an embeddings model does.
 
-    They do for LangChain's and the kit's classes that hold plain values only. A class of one's own
-    may be edited, and an object inside one may treat some texts otherwise, where none would see it.
+    They do for LangChain's and the kit's classes that hold plain values only, or a model that is
+    known itself. A class of one's own may be edited, and an object inside one may treat some texts
+    otherwise, where none would see it.
     """
     model = without_cache(model)
     code = (type(model), getattr(type(model), "embed_query", None))
     if not all(_is_settled(getattr(part, "__module__", "")) for part in code):
         return False
     return all(
-        _is_plain(value) or name in _TRANSPORT or _is_secret(name)
+        _is_plain(value) or name in _TRANSPORT or _is_secret(name) or _is_known_part(value)
         for name, value in _public(model).items()
     )
+
+
+def _is_known_part(value: object) -> bool:
+    return hasattr(type(value), "embed_query") and is_known(value)
 
 
 def _is_settled(module: str) -> bool:
@@ -113,7 +123,8 @@ def model_settings(model: object) -> dict[str, Any]:
     A prompt put before queries, for example, changes what a search finds and is in no vector of the
     index. Two kinds are left out, and may change unnoticed: secrets (``SecretStr``, fields that are
     called ``api_key``, ``password``, ..., credentials in a URL), and what only steers the requests
-    (``timeout``, ``max_retries``, ...). What is no text, number or collection counts by its class.
+    (``timeout``, ``max_retries``, ...). An embeddings model inside counts by its own settings; what
+    else is no text, number or collection counts by its class.
 
     Args:
         model: LangChain embeddings or a language model; its fields, else its attributes, are read.
@@ -194,7 +205,9 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value if not hasattr(part, "get_secret_value")]
     if isinstance(value, (set, frozenset)):
         return sorted((_plain(part) for part in value), key=repr)
-    return type(value).__qualname__
+    kind = type(value)
+    is_model = hasattr(kind, "embed_query")
+    return {kind.__qualname__: model_settings(value)} if is_model else kind.__qualname__
 
 
 def without_credentials(text: str) -> str:

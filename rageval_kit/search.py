@@ -16,6 +16,7 @@ import numpy as np
 from rageval_kit.cache import Cache, Ranking, open_cache
 from rageval_kit.documents import Record, doc_id_of, looks_made_up, read_document
 from rageval_kit.identity import is_known, model_name, model_settings, without_cache
+from rageval_kit.indexes import is_exact, unwritten_settings
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import (
     as_cutoff,
@@ -68,7 +69,8 @@ def search_all(
     A FAISS store's results are cached under the query's text and a fingerprint of the index
     (vectors, documents, embedding model), so that a changed index is searched again by itself. A
     model of your own class may change unseen: its questions are embedded singly and every time.
-    Equal scores have one order: the document that was indexed first comes first.
+    Equal scores have one order: the document that was indexed first comes first. Of an approximate
+    index a cached result counts for the same k only.
 
     Any other store cannot be looked into. Its results are cached if you say what it holds: under
     that ``content``, the store's class, code and settings, and the question. When its documents
@@ -170,7 +172,7 @@ def search_cached(
         key = index.fingerprint
         if index.is_known:
             key = f"{key}-{stored.known_model('query', index.probe())}"
-        kept = stored.rankings(key, texts, k, index.size)
+        kept = stored.rankings(key, texts, k, index.size, exact=index.is_exact)
         rankings = kept if index.is_known else {}
         missing = [text for text in texts if text not in rankings]
 
@@ -228,7 +230,8 @@ def _search_missing(
         if waiting:
             rankings = index.search(np.stack(list(waiting.values())), k)
             new = dict(zip(waiting, rankings, strict=True))
-            stored.store(key, new, k, None if index.is_known else waiting)
+            own = None if index.is_known else waiting
+            stored.store(key, new, k, own, index.is_exact)
             found.update(new)
             waiting.clear()
 
@@ -239,7 +242,7 @@ def _search_missing(
             refuse_zeros(np.linalg.norm(embedded, axis=1), batch, "question")
             vectors = dict(zip(batch, embedded, strict=True))
             if not index.is_known:
-                known |= stored.rankings(key, batch, k, index.size, vectors)
+                known |= stored.rankings(key, batch, k, index.size, vectors, index.is_exact)
             waiting |= {text: vectors[text] for text in batch if text not in known}
             if len(waiting) >= _SEARCHED_AT_ONCE:
                 search_waiting()
@@ -282,6 +285,7 @@ class FaissIndex:
         size: how many documents it holds.
         model: a name of the embedding model, for a reader.
         is_known: whether its probe tells all that it does; else it may change unseen.
+        is_exact: whether a question is compared with every vector as it is.
         fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
         score_name, lower_is_better: what the scores are, and their direction.
     """
@@ -303,6 +307,7 @@ class FaissIndex:
 
         self.model = model_name(store.embedding_function)
         self.is_known = is_known(self._embeddings)
+        self.is_exact = is_exact(self._index)
         self.size = len(stored)
         self._documents = stored
         self._doc_ids = [doc_id_of(document) for document in stored]
@@ -319,7 +324,8 @@ class FaissIndex:
         # All that decides what a search finds. An id that is not in the metadata, as LangChain
         # makes them up, is none of it: identity is the content.
         settings = model_settings(without_cache(self._embeddings)) if self.is_known else None
-        told = json.dumps([self._contents, self._told, settings], default=str)
+        told_of_index = self._told | unwritten_settings(self._index)
+        told = json.dumps([self._contents, told_of_index, settings], default=str)
         digest = hashlib.sha256(told.encode())
         in_pieces = faiss.PyCallbackIOWriter(digest.update, _BYTES)  # type: ignore[attr-defined]
         faiss.write_index(self._index, in_pieces)
@@ -422,7 +428,8 @@ class FaissIndex:
         else:
             self._compare_lengths(vectors)
         k = min(k, self.size)
-        return self._search(np.ascontiguousarray(vectors, dtype=np.float32), k, k + _SPARE)
+        fetch = k + _SPARE if self.is_exact else k
+        return self._search(np.ascontiguousarray(vectors, dtype=np.float32), k, fetch)
 
     def _search(self, vectors: np.ndarray, k: int, fetch: int) -> list[Ranking]:
         """Fetch so many of each vector, and more where the tie at rank k reaches to the last."""
@@ -447,7 +454,7 @@ class FaissIndex:
 
         # Deeper where the tie may go on.
         goes_on = (ties[:, k - 1] == ties[:, -1]) & (positions[:, -1] >= 0)
-        if fetch < self.size and goes_on.any():
+        if self.is_exact and fetch < self.size and goes_on.any():
             deeper = self._search(vectors[goes_on], k, 2 * fetch)
             for row, ranking in zip(np.flatnonzero(goes_on), deeper, strict=True):
                 rankings[row] = ranking
@@ -462,8 +469,7 @@ class FaissIndex:
         import faiss
 
         scores, positions = self._index.search(vectors, fetch)
-        is_flat = isinstance(self._index, faiss.IndexFlat)
-        if not is_flat or self.score_name == "distance":
+        if not self.is_exact or self.score_name == "distance":
             return scores, positions
 
         x, again, labels = map(faiss.swig_ptr, (vectors, scores, positions))

@@ -31,6 +31,14 @@ from rageval_kit.documents import (
 )
 from rageval_kit.files import as_path, make_folder, write_whole
 from rageval_kit.identity import model_name
+from rageval_kit.indexes import (
+    empty_index,
+    fill_index,
+    flat_index,
+    keeps_vectors,
+    one_thread,
+    unwritten_settings,
+)
 from rageval_kit.messages import count, describe, name_some, show_progress, warn_user, wrong_type
 from rageval_kit.vectors import EmbeddingError, alike, ask, batches, probe, refuse_zeros, unit
 
@@ -51,17 +59,29 @@ _LOST = (
 )
 
 
-def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
-    """Embed every document and return LangChain's FAISS store, exact search by squared L2 distance.
+def build_vectorstore(docs: Docs, embeddings: "Embeddings", index: str = "Flat") -> "FAISS":
+    """Embed every document and return LangChain's FAISS store, searched by squared L2 distance.
+
+    Exactly, or by an approximate index, which `agreement` compares with the exact one. How much of
+    it a search looks at is set on the index, and is part of what a cached result is known by::
+
+        store = build_vectorstore(docs, embeddings, index="IVF32,Flat")
+        store.index.nprobe = 4               # lists of the 32; FAISS's own default is 1
+        store = build_vectorstore(docs, embeddings, index="HNSW32")
+        store.index.hnsw.efSearch = 64       # candidates; FAISS's own default is 16
 
     Args:
         docs: dicts with ``doc_id``, ``title``, ``content``, a DataFrame, or LangChain documents;
             the order is kept.
         embeddings: from `load_embeddings`, or any LangChain ``Embeddings`` object.
+        index: a text of FAISS's ``index_factory``: ``"Flat"`` is exact, ``"HNSW32"`` a graph,
+            ``"IVF32,Flat"`` 32 lists, ``"PQ64"`` 64 bytes a vector, ``"SQ8"`` a byte a number. What
+            needs training is trained with the documents. It is built on one thread, so that the
+            same documents give the same index.
 
     Returns:
-        The store; its scores are squared L2 distances, **lower is better**. For vectors of length 1
-        a distance d is a cosine of 1 - d / 2.
+        The store; its scores are squared L2 distances, **lower is better** (of PQ and SQ8 to what
+        they keep of a vector). For vectors of length 1 a distance d is a cosine of 1 - d / 2.
 
     >>> from rageval_kit.embeddings import load_embeddings
     >>> docs = [{"doc_id": "doc_001", "title": "RAG", "content": "Retrieval comes first."}]
@@ -69,15 +89,21 @@ def build_vectorstore(docs: Docs, embeddings: "Embeddings") -> "FAISS":
     1
 
     Raises:
-        ValueError: no document, a repeated or empty doc_id, no text, or a vector with NaN
-            or of zeros.
+        ValueError: no document, a repeated or empty doc_id, no text, a vector with NaN or of zeros,
+            an index that FAISS does not know, or too few documents to train it.
         KeyError: a document has no doc_id or content.
         TypeError: docs is not a list of documents, or a doc_id is not a text.
     """
     documents = to_documents(docs)
     if not documents:
         raise ValueError("The corpus is empty: build_vectorstore needs at least one document.")
-    return assemble(documents, flat_index(embed_documents(documents, embeddings)), embeddings)
+    if index == "Flat":
+        return assemble(documents, flat_index(embed_documents(documents, embeddings)), embeddings)
+
+    # An index that cannot be made is refused before anything is paid for.
+    made = empty_index(index, len(probe(embeddings, "document")))
+    fill_index(made, embed_documents(documents, embeddings, made.d), index)
+    return assemble(documents, made, embeddings)
 
 
 def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
@@ -104,15 +130,21 @@ def add_documents(vectorstore: "FAISS", docs: Docs) -> None:
             "Leave them out, or rebuild it with build_vectorstore(...)."
         )
 
-    if documents:
-        vectors = embed_documents(
-            documents, vectorstore.embedding_function, width=vectorstore.index.d
-        )
-        vectorstore.add_embeddings(
-            zip([document.page_content for document in documents], vectors.tolist(), strict=True),
-            metadatas=[document.metadata for document in documents],
-            ids=[str(document.id) for document in documents],
-        )
+    if not documents:
+        return
+    vectors = embed_documents(documents, vectorstore.embedding_function, width=vectorstore.index.d)
+    try:
+        with one_thread():
+            vectorstore.add_embeddings(
+                zip((doc.page_content for doc in documents), vectors.tolist(), strict=True),
+                metadatas=[document.metadata for document in documents],
+                ids=[str(document.id) for document in documents],
+            )
+    except RuntimeError as error:
+        raise ValueError(
+            f"The index ({type(vectorstore.index).__name__}) takes no more vectors: {error}. "
+            "Rebuild it with all documents: build_vectorstore(..., index=...)."
+        ) from error
 
 
 # ---------------------------------------------------------------- documents and vectors
@@ -207,8 +239,19 @@ def stored_lengths(vectorstore: "FAISS") -> np.ndarray | None:
 
 
 def stored_vectors(vectorstore: "FAISS") -> np.ndarray:
-    """Return the store's vectors: float32 of shape (documents, dimensions)."""
-    return vectorstore.index.reconstruct_n(0, vectorstore.index.ntotal)
+    """Return the store's vectors: float32 of shape (documents, dimensions).
+
+    Raises:
+        ValueError: the index keeps something shorter, or cannot give them back.
+    """
+    index = vectorstore.index
+    if keeps_vectors(index):
+        with suppress(RuntimeError):  # such as an inverted file without a map
+            return index.reconstruct_n(0, index.ntotal)
+    raise ValueError(
+        f"The index of the vectorstore ({type(index).__name__}) does not give its vectors back as "
+        'they were. Rebuild it for this function: build_vectorstore(..., index="Flat").'
+    )
 
 
 def kept_settings(vectorstore: "FAISS") -> dict[str, Any]:
@@ -217,15 +260,6 @@ def kept_settings(vectorstore: "FAISS") -> dict[str, Any]:
         "normalize_L2": vectorstore._normalize_L2,
         "distance_strategy": vectorstore.distance_strategy,
     }
-
-
-def flat_index(vectors: np.ndarray, metric: int | None = None) -> Any:
-    """Return a FAISS index that searches these vectors exactly, by squared L2 distance or else."""
-    import faiss
-
-    index = faiss.IndexFlat(vectors.shape[1], faiss.METRIC_L2 if metric is None else metric)
-    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-    return index
 
 
 def assemble(
@@ -272,6 +306,13 @@ def save_vectorstore(vectorstore: "FAISS", folder: str | Path) -> None:
 
     refuse_other_stores(vectorstore)
     folder = as_path(folder, "folder")
+
+    lost = unwritten_settings(vectorstore.index)
+    if lost:
+        warn_user(
+            f"FAISS does not write {name_some([f'{name}={its}' for name, its in lost.items()])} "
+            "with an index: set it again after load_vectorstore(...)."
+        )
 
     # Through numpy, because FAISS itself cannot open a path with Korean letters on Windows.
     packed = io.BytesIO()

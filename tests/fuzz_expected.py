@@ -1886,6 +1886,9 @@ def expect_build_vectorstore(a, doubts):
         lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
     )
     doubt_strange(docs, doubts)
+    index = a.get("index", "Flat")
+    if index not in ("Flat", "HNSW8", "SQ8", "IVF1,Flat"):
+        raise Refused(f"index={index!r}")
 
     def check(seen):
         store_ids = [seen.value.index_to_docstore_id[n] for n in range(seen.value.index.ntotal)]
@@ -1953,6 +1956,8 @@ def expect_load_embeddings(a, doubts):
     name = a.get("name", "use-multilingual")
     if not isinstance(name, str):
         raise Refused(f"the name is {name!r}")
+    if "dimensions" in a and name in ("chars", "use-multilingual"):
+        raise Refused("settings of a model that has none")
     if name != "chars":
         doubts.append("an odd name")
 
@@ -1983,6 +1988,98 @@ def expect_cached_embeddings(a, doubts):
             vectors = np.asarray(seen.value.embed_documents(texts))
             want(np.allclose(vectors, [hashed(text) for text in texts]), "other vectors")
         want(seen.value.texts == 2, f"{seen.value.texts} texts were asked for")
+
+    return check
+
+
+def expect_shorten(a, doubts):
+    dimensions = oracle.cutoff(a["dimensions"])
+    usual(dimensions, doubts, "dimensions", lambda n: n < 10**12)
+    usual(
+        a["embeddings"],
+        doubts,
+        "embeddings",
+        lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
+    )
+
+    def check(seen):
+        whole = np.asarray(hashed("one text"))[:dimensions]
+        if dimensions > len(hashed("one text")):
+            try:
+                seen.value.embed_query("one text")
+            except ValueError:
+                return
+            raise Wrong("more numbers than there are")
+        length = np.linalg.norm(whole) or 1
+        want(np.allclose(seen.value.embed_query("one text"), whole / length), "another vector")
+
+    return check
+
+
+def expect_agreement(a, doubts):
+    k = oracle.cutoff(a["k"])
+    exact, other = (oracle.rankings(view(a[name]), doubts) for name in ("exact", "other"))
+    for ranked in (exact, other):
+        refuse_broken(ranked)
+    if not exact.keys() & other.keys():
+        raise Refused("no query in common")
+    if k > 10**9:
+        doubts.append("a cutoff beyond all sense")
+
+    def check(seen):
+        want(list(seen.value.index) == list(exact), f"queries {list(seen.value.index)!r}")
+        for query_id, share in seen.value[f"Agreement@{k}"].items():
+            top, theirs = set(exact[query_id][:k]), set(other.get(query_id, [])[:k])
+            if not top:
+                want_close(share, NAN, query_id)
+                continue
+            # What is tied with rank k by its score may count as found.
+            want(len(top & theirs) / len(top) <= share + 1e-9, f"{query_id}: {share}")
+            want(share <= min(1, len(theirs) / len(top)) + 1e-9, f"{query_id}: {share}")
+
+    return check
+
+
+def expect_index_costs(a, doubts):
+    k, _ = oracle.cutoff(a.get("k", 10)), questions_of(a, doubts)
+    stores = a["stores"]
+    if not isinstance(stores, Mapping) or not stores:
+        raise Refused("stores is no dict")
+    every = [store_docs(its, doubts) for its in stores.values()]
+    usual(every, doubts, "stores", lambda every: all(docs == every[0] != [] for docs in every))
+    if k > 10**9:
+        doubts.append("a cutoff beyond all sense")
+
+    def check(seen):
+        want(list(seen.value.index) == list(stores), "other stores")
+        want(bool((seen.value[f"Agreement@{k}"] == 1).all()), "an exact store finds less")
+
+    return check
+
+
+def expect_estimate_cost(a, doubts):
+    model, prices = a["model"], a.get("prices")
+    questions = questions_of(a, doubts)
+    docs = usual_docs(a["docs"], doubts)
+    doubt_strange(docs, doubts)
+    is_model = isinstance(model, Lazy) and model.make.__name__ == "embeddings"
+    usual(model, doubts, "model", lambda m: is_model or m in ("openai:text-embedding-3-small", "m"))
+    name = "Hashed" if is_model else model.rpartition(":")[2]
+    if prices is not None:
+        usual(prices, doubts, "prices", lambda p: p[name] >= 0 and type(p[name]) is not bool)
+
+    def check(seen):
+        table = seen.value
+        characters = sum(len(as_text(doc)) for doc in docs)
+        want(
+            table.loc["documents", ["texts", "characters"]].tolist() == [len(docs), characters],
+            "docs",
+        )
+        asked = set(questions.values())
+        want(table.loc["questions", "characters"] == sum(map(len, asked)), "questions")
+        if prices is not None:
+            money = table.loc["total", "tokens_high"] * prices[name] / 1e6
+            want_close(table.loc["total", "money_high"], money, "money")
 
     return check
 
@@ -2591,6 +2688,10 @@ EXPECT = {
     "save_vectorstore": expect_save_vectorstore,
     "load_vectorstore": expect_load_vectorstore,
     "load_embeddings": expect_load_embeddings,
+    "shorten": expect_shorten,
+    "agreement": expect_agreement,
+    "index_costs": expect_index_costs,
+    "estimate_cost": expect_estimate_cost,
     "cached_embeddings": expect_cached_embeddings,
     "load_run": expect_load_run,
     "load_qrels": expect_load_qrels,

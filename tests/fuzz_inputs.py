@@ -1714,6 +1714,25 @@ KINDS = {
             ("", "foo", "char", "openai:x", "openai:", ":x", ":", "nosuch:model", "cohere:x",
             "minilm:", garbage(r)) ),
     ),
+    "dimensions": Kind(choice_of(1, 2, 4), odd_k),
+    "faiss_index": Kind(
+        choice_of("Flat", "Flat", "HNSW8", "SQ8", "IVF1,Flat"),
+        lambda r, w, v: r.choice(("", "foo", "IVF999,Flat", "PQ3", "LSH", "IDMap,Flat", garbage(r))),
+    ),
+    "stores": Kind(
+        lambda r, w: {"Flat": store(w.docs, ""), "again": store(w.docs, "")},
+        lambda r, w, v: r.choice(
+            ({}, {"Flat": w.docs}, {"a": store(w.docs[:1], ""), **v}, [*v.values()], garbage(r))
+        ),
+    ),
+    "cost_model": Kind(
+        lambda r, w: r.choice(("openai:text-embedding-3-small", "m", embeddings(""))),
+        lambda r, w, v: r.choice(("", " ", w.docs, store(w.docs, ""), garbage(r))),
+    ),
+    "prices": Kind(
+        choice_of(None, {"text-embedding-3-small": 0.02, "m": 0, "Hashed": 3}),
+        lambda r, w, v: r.choice(({}, {"m": -1}, {"m": "1"}, {"m": NAN}, {1: 2}, 0.02, garbage(r))),
+    ),
     "batch": Kind(choice_of(1, 2, 64)),
     "requests_per_minute": Kind(choice_of(None, 10**6)),
     "score_name": Kind(choice_of(None, "inner product")),
@@ -1786,6 +1805,10 @@ KIND_OF = {
     ("load_qrels", "path"): "qrels_file",
     ("load_embeddings", "name"): "model_name",
     ("cached_embeddings", "path"): "new_file",
+    ("build_vectorstore", "index"): "faiss_index",
+    ("agreement", "exact"): "results",
+    ("agreement", "other"): "results",
+    ("estimate_cost", "model"): "cost_model",
     ("plot_lines", "table"): "evaluated",
     ("plot_comparison", "table"): "compared",
     ("plot_comparison", "metric"): "name_in_table",
@@ -1816,7 +1839,7 @@ DATA = {
     "docs", "all_qa", "results", "hits", "answers", "runs", "vectorstore", "summary", "table",
     "failed", "curve", "sources", "text", "values", "differences", "p", "relevant_doc_ids",
     "matrix", "folder", "path", "source", "one", "other", "model", "source_of", "chunks", "pool",
-    "judged", "llm",
+    "judged", "llm", "exact", "stores", "prices",
 }  # fmt: skip
 
 
@@ -1834,7 +1857,8 @@ def parameters(name):
     found = {}
     for parameter in inspect.signature(getattr(rageval_kit, name)).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
-            found |= dict.fromkeys(oracle.CHOICES, False)
+            settings = ["dimensions"] if name == "load_embeddings" else oracle.CHOICES
+            found |= dict.fromkeys(settings, False)
         else:
             found[parameter.name] = parameter.default is parameter.empty
     return found

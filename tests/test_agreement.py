@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from rageval_kit import judge_agreement
-from rageval_kit.agreement import VERDICTS
+from rageval_kit.judges import VERDICTS
 
 # ---------------------------------------------------------------- verdicts
 
