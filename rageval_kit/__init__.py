@@ -30,6 +30,7 @@ _NAMES = {
     "inspection": "check_results check_scores",
     "judging": "judging_form",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
+    "lexical": "build_bm25",
     "loading": "load_documents load_pairs load_questions",
     "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
     "passages": "cut_results match_passages passage_scores precision_omega",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from rageval_kit.language import (
         content_words, kiwi_words, normalised_tokens, occurs, split_sentences,
     )
+    from rageval_kit.lexical import build_bm25
     from rageval_kit.loading import load_documents, load_pairs, load_questions
     from rageval_kit.metrics import (
         caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall,
