@@ -26,6 +26,7 @@ _NAMES = {
     "explanation": "Explanation explain",
     "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
+    "fusion": "fuse",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
     "judging": "judging_form",
@@ -42,6 +43,7 @@ _NAMES = {
     "pooling": "GRADES add_judgements load_judged pool_results save_pool",
     "rankings": "Results",
     "relevance": "Policies Relevance relevance_matrix",
+    "reranking": "rerank",
     "search": "search_all",
     "suggesting": "KINDS RELEVANCE_PROMPT SUGGEST_PROMPT judge_relevance suggest_questions",
     "unjudged": "pool_to_settle score_bounds",
@@ -115,6 +117,7 @@ if TYPE_CHECKING:
     from rageval_kit.explanation import Explanation, explain
     from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report
+    from rageval_kit.fusion import fuse
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
     from rageval_kit.judging import judging_form
@@ -139,6 +142,7 @@ if TYPE_CHECKING:
     )
     from rageval_kit.rankings import Results
     from rageval_kit.relevance import Policies, Relevance, relevance_matrix
+    from rageval_kit.reranking import rerank
     from rageval_kit.search import search_all
     from rageval_kit.suggesting import (
         KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT, judge_relevance, suggest_questions,
