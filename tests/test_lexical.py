@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, caught, ids
 from langchain_core.documents import Document
 
-from rageval_kit import build_bm25, evaluate, load_dataset, search_all
+from rageval_kit import build_bm25, evaluate, load_dataset, search_all, search_folded
 from rageval_kit.language import search_terms
 
 DOCS = [
@@ -356,3 +356,16 @@ def test_results_know_the_questions_and_the_index():
     results = search_all(bm25, ask("late buses"), 2)
     assert results.questions == {"q1": "late buses"}
     assert results.index == build_bm25(DOCS).as_index().fingerprint
+
+
+def test_chunks_are_folded_to_their_documents():
+    chunks = [
+        {"doc_id": f"{doc['doc_id']}#{n}", "content": f"{doc['content']} {n}"}
+        for doc in DOCS
+        for n in range(3)
+    ]
+    source_of = {chunk["doc_id"]: chunk["doc_id"].partition("#")[0] for chunk in chunks}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = search_folded(build_bm25(chunks), ask("late buses", "nothing"), 3, source_of)
+    assert [ids(ranking) for ranking in found.values()] == [["B", "C"], []]
