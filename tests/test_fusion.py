@@ -2,13 +2,15 @@
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from conftest import ROOT, hits, ids, scored
+from langchain_classic.retrievers import EnsembleRetriever
 
-from rageval_kit import Results, fuse
+from rageval_kit import Results, build_bm25, fuse, search_all
 
 sys.path.insert(0, str(ROOT / "tests" / "benchmarks"))
 import fusion as against_ranx
@@ -188,3 +190,20 @@ def test_scores_that_rise_and_fall_do_not_tell_their_direction():
     with pytest.raises(ValueError, match=r"'a'.*lower_is_better = True"):
         fuse({"a": run}, 2, "min_max")
     assert ids(fuse({"a": run}, 2)["q1"]) == ["A", "B"]
+
+
+def test_langchains_ensemble_retriever_gives_the_same_order_by_doc_id():
+    first = [{"doc_id": f"d{n}", "content": "red " * (n % 5) + f"w{n}"} for n in range(12)]
+    retrievers = [build_bm25(docs) for docs in (first, first[::-2])]
+    for retriever in retrievers:
+        retriever.k = 12
+    both = EnsembleRetriever(retrievers=retrievers, weights=[0.5, 0.5], id_key="doc_id")
+    all_qa = [{"query_id": "q1", "question": "red w7 w9"}]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # not all documents share a term
+        runs = {
+            name: search_all(its, all_qa, 12) for name, its in zip("ab", retrievers, strict=True)
+        }
+    found = [document.metadata["doc_id"] for document in both.invoke("red w7 w9")]
+    assert ids(fuse(runs, 12)["q1"]) == found
