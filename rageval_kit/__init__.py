@@ -27,11 +27,13 @@ _NAMES = {
     "explanation": "Explanation explain",
     "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
+    "fusion": "fuse",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
     "judges": "judge_agreement",
     "judging": "judging_form",
     "language": "content_words kiwi_words normalised_tokens occurs split_sentences",
+    "lexical": "build_bm25",
     "loading": "load_documents load_pairs load_questions",
     "metrics": "caption evaluate hit_rate mrr ndcg per_query precision recall",
     "passages": "cut_results match_passages passage_scores precision_omega",
@@ -43,6 +45,7 @@ _NAMES = {
     "pooling": "GRADES add_judgements load_judged pool_results save_pool",
     "rankings": "Results",
     "relevance": "Policies Relevance relevance_matrix",
+    "reranking": "rerank",
     "search": "search_all",
     "suggesting": "KINDS RELEVANCE_PROMPT SUGGEST_PROMPT judge_relevance suggest_questions",
     "unjudged": "pool_to_settle score_bounds",
@@ -117,6 +120,7 @@ if TYPE_CHECKING:
     from rageval_kit.explanation import Explanation, explain
     from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report
+    from rageval_kit.fusion import fuse
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
     from rageval_kit.judges import judge_agreement
@@ -124,6 +128,7 @@ if TYPE_CHECKING:
     from rageval_kit.language import (
         content_words, kiwi_words, normalised_tokens, occurs, split_sentences,
     )
+    from rageval_kit.lexical import build_bm25
     from rageval_kit.loading import load_documents, load_pairs, load_questions
     from rageval_kit.metrics import (
         caption, evaluate, hit_rate, mrr, ndcg, per_query, precision, recall,
@@ -141,6 +146,7 @@ if TYPE_CHECKING:
     )
     from rageval_kit.rankings import Results
     from rageval_kit.relevance import Policies, Relevance, relevance_matrix
+    from rageval_kit.reranking import rerank
     from rageval_kit.search import search_all
     from rageval_kit.suggesting import (
         KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT, judge_relevance, suggest_questions,

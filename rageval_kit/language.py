@@ -277,13 +277,43 @@ def normalised_tokens(text: str) -> list[str]:
     return tokens
 
 
+def search_terms(text: str) -> list[str]:
+    """Return the terms that a search by words counts, as often as they stand, in order.
+
+    Decided word by word, so that a question and a document agree in texts of both languages: Hangul
+    in pairs of syllables, since endings stick to its words; English without stop words and endings;
+    any other word as it is.
+
+    >>> search_terms("수강신청은 언제 하나요?")
+    ['수강', '강신', '신청', '청은', '언제', '하나', '나요']
+    >>> search_terms("Which queries did the GPU run?"), search_terms("Die Größe der Universität")
+    (['quer', 'gpu', 'run'], ['die', 'größe', 'der', 'universität'])
+    """
+    return [term for word, _ in _words(text) for term in _terms_of(word)]
+
+
+@lru_cache(maxsize=65_536)
+def _terms_of(word: str) -> list[str]:
+    language = _language_of_word(word)
+    if language is None:
+        return [word]
+    if language is _KOREAN:
+        return _pairs(word)
+    return [] if word in language.stop_words else [language.endings.sub("", word)]
+
+
+def _pairs(word: str) -> list[str]:
+    """Return each two neighbouring characters; a word of one or two is one."""
+    return [word[i : i + 2] for i in range(max(len(word) - 1, 1))]
+
+
 def _words(text: str) -> Iterator[tuple[str, bool]]:
     """Yield every word, and whether it is a unit behind a number: the one rule for words."""
     text = normalised(text)
     for found in _WORD.finditer(text):
         word, start = found[0], found.start()
-        if len(word) > 2 and _IN_UNSPACED.match(word):
-            yield from ((word[i : i + 2], False) for i in range(len(word) - 1))
+        if _IN_UNSPACED.match(word):
+            yield from ((pair, False) for pair in _pairs(word))
         else:
             yield word, text[max(start - 1, 0) : start].isdigit()
 
@@ -383,7 +413,7 @@ def _kiwi() -> Any:
         from kiwipiepy import Kiwi
     except ImportError as error:
         raise ImportError(
-            "kiwi_words needs the extra kiwi: pip install -e '.[kiwi]' in the virtual environment."
+            "Kiwi is not found, an extra: pip install -e '.[kiwi]' in the virtual environment."
         ) from error
     return Kiwi()
 
@@ -393,11 +423,16 @@ def kiwi_words(text: str) -> list[str]:
 
     It knows the forms of a verb as one ("만들었다", "만든다"), which `content_words` does not.
     """
+    return list(dict.fromkeys(kiwi_terms(text)))
+
+
+def kiwi_terms(text: str) -> list[str]:
+    """Return what `kiwi_words` finds, as often as it stands."""
     tags = ("NNG", "NNP", "NR", "VV", "VA", "XR", "SL", "SN", "SH")
     tokens = _kiwi().tokenize(_nfkc(text))
     words = [token.form.lower() for token in tokens if token.tag.split("-")[0] in tags]
     stop_words = LANGUAGES["en"].stop_words
-    return list(dict.fromkeys(word for word in words if len(word) > 1 and word not in stop_words))
+    return [word for word in words if len(word) > 1 and word not in stop_words]
 
 
 # ---------------------------------------------------------------- sentences

@@ -225,6 +225,24 @@ def as_rankings(results: ResultsLike, want: Sequence[str] = ()) -> Results:
     return Results(lists, **known)
 
 
+def refuse_repeated_hits(results: Results) -> None:
+    """Refuse a document that stands twice in one ranking.
+
+    Raises:
+        ValueError: one does.
+    """
+    for query_id, ranking in results.items():
+        seen = set()
+        for rank, hit in enumerate(ranking, start=1):
+            if hit["doc_id"] in seen:
+                raise ValueError(
+                    f"{query_id}: the document {hit['doc_id']!r} appears twice in the ranking "
+                    f"(again at rank {rank}). Chunks or copies? Fold each hit to its source "
+                    "document before: fold(results, source_of, k)."
+                )
+            seen.add(hit["doc_id"])
+
+
 def knowledge(results: ResultsLike) -> dict[str, Any]:
     """Return what the results know of their search."""
     if isinstance(results, Results):

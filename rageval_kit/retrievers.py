@@ -130,7 +130,7 @@ class AnyStore:
         if self._content is None:
             yield None
             return
-        with open_cache(cache) as opened, _identity(self._store) as identity:
+        with open_cache(cache) as opened, identity_of(self._store) as identity:
             yield _Kept(opened, _hash([self._content, identity]))
 
     def _find(self, questions: Mapping[Any, str], k: int, kept: "_Kept | None") -> set[str]:
@@ -449,7 +449,7 @@ _left: dict[int, tuple[str, str]] = {}
 
 
 @contextmanager
-def _identity(store: Any) -> Iterator[str]:
+def identity_of(store: Any) -> Iterator[str]:
     """Give a hash of all that decides what a store finds, but for its content."""
     now = _hash(_told(store))
     before, counted_as = _left.get(id(store), ("", ""))

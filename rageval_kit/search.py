@@ -1,11 +1,13 @@
 """Search every query of all_qa once, and keep the results.
 
 With LangChain's FAISS store the queries are embedded as one batch, searched in one index call and
-cached. Any other vector store or retriever is asked in its own order, several queries at once.
+cached; so they are with the kit's BM25, by their words. Any other vector store or retriever is
+asked in its own order, several queries at once.
 """
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -69,25 +71,26 @@ def search_all(
     A FAISS store's results are cached under the query's text and a fingerprint of the index
     (vectors, documents, embedding model), so that a changed index is searched again by itself. A
     model of your own class may change unseen: its questions are embedded singly and every time.
-    Equal scores have one order: the document that was indexed first comes first. Of an approximate
-    index a cached result counts for the same k only.
+    Those of `build_bm25` are cached under the query's words and the documents and theirs. Equal
+    scores have one order: the document that was indexed first comes first. Of an approximate index
+    a cached result counts for the same k only.
 
     Any other store cannot be looked into. Its results are cached if you say what it holds: under
     that ``content``, the store's class, code and settings, and the question. When its documents
     change, give the content another name.
 
     Args:
-        vectorstore: from `build_vectorstore`, any LangChain vector store (Chroma, Qdrant, pgvector,
-            ...), any retriever or other Runnable, or a function ``question -> documents``, which
-            may be asynchronous; documents are LangChain's, pairs of one and its score, or hits.
+        vectorstore: from `build_vectorstore` or `build_bm25`, any LangChain vector store (Chroma,
+            Qdrant, pgvector, ...), any retriever or other Runnable, or a function ``question ->
+            documents``, which may be asynchronous; documents are LangChain's, pairs of one and its
+            score, or hits.
         all_qa: dicts with ``query_id`` and ``question`` (or a DataFrame).
         k: how many hits a query; fewer come back if the store holds fewer.
         cache: path of an SQLite file; None keeps the results in memory while Python runs.
-        content: what a store holds that is not FAISS's, such as ``"handbook 2026-11-30"``, and how
-            its server is set (pgvector's hnsw.ef_search), which the kit cannot see; a FAISS store
-            tells by itself.
-        at_once: how many queries a store that is not FAISS's is asked at a time; 1 for one that
-            allows no threads.
+        content: what a store holds that is neither FAISS's nor BM25, such as ``"handbook
+            2026-11-30"``, and how its server is set (pgvector's hnsw.ef_search), which the kit
+            cannot see; those two tell by themselves.
+        at_once: how many queries such a store is asked at a time; 1 for one that allows no threads.
 
     Returns:
         `Results`, a dict ``{query_id: [hit, ...]}`` in the order of all_qa. With the kit's store
@@ -130,12 +133,19 @@ def as_search(vectorstore: Any, content: str | None, at_once: int) -> Search:
         raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
     if is_faiss(vectorstore):
         return partial(search_cached, FaissIndex(vectorstore))
+    if _gives_index(vectorstore):
+        return partial(search_cached, vectorstore.as_index())
     return AnyStore(vectorstore, content, at_once).search
+
+
+def _gives_index(vectorstore: Any) -> bool:
+    """Say whether it is a retriever of the kit's, which is searched through an `Index`."""
+    return hasattr(type(vectorstore), "as_index")
 
 
 def look_over(results: Results, queries: Sequence[Record], vectorstore: Any) -> None:
     """Warn of fewer hits than were asked for, and of ids that LangChain made up."""
-    if not is_faiss(vectorstore):
+    if not is_faiss(vectorstore) and not _gives_index(vectorstore):
         warn_of_few(vectorstore, results)
 
     # Made up is what looks so where the judgements call documents otherwise.
@@ -163,15 +173,14 @@ def look_over(results: Results, queries: Sequence[Record], vectorstore: Any) -> 
 
 
 def search_cached(
-    index: "FaissIndex", questions: Mapping[Any, str], k: int, cache: str | Path | None
+    index: "Index", questions: Mapping[Any, str], k: int, cache: str | Path | None
 ) -> Results:
     """Return the first k hits of every question, from the cache where it has them."""
-    texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
+    asked = {query_id: index.asked(question) for query_id, question in questions.items()}
+    texts = list(dict.fromkeys(asked.values()))  # a question asked twice is searched once
     with open_cache(cache) as stored:
-        # What is known under a probe needs no vector; else a question is looked at by its own.
-        key = index.fingerprint
-        if index.is_known:
-            key = f"{key}-{stored.known_model('query', index.probe())}"
+        # What is known needs no vector; else a question is looked at by its own.
+        key = index.key(stored)
         kept = stored.rankings(key, texts, k, index.size, exact=index.is_exact)
         rankings = kept if index.is_known else {}
         missing = [text for text in texts if text not in rankings]
@@ -190,32 +199,28 @@ def search_cached(
     positions = {at for ranking in rankings.values() for at, _ in ranking}
     documents = {at: index.document(at) for at in positions}
     hits = {
-        query_id: [{**documents[at], "score": score} for at, score in rankings[question]]
-        for query_id, question in questions.items()
+        query_id: [{**documents[at], "score": score} for at, score in rankings[text]]
+        for query_id, text in asked.items()
     }
 
     wanted = min(k, index.size)
     short = [query_id for query_id, ranking in hits.items() if len(ranking) < wanted]
     if short:
-        warn_user(
-            f"Fewer than {count(wanted, 'hit')} for {name_some(short)}: the index searches only a "
-            "part of itself (an approximate one, such as IVF or HNSW). Let it look at more: a "
-            "larger nprobe or efSearch."
-        )
+        warn_user(f"Fewer than {count(wanted, 'hit')} for {name_some(short)}: {index.why_few}")
     return Results(
         hits,
         k,
         index.score_name,
         index.lower_is_better,
         index.fingerprint,
-        searched=sum(question in found for question in questions.values()),
+        searched=sum(text in found for text in asked.values()),
         changed=changed or (_OTHERWISE if kept.keys() & found else ""),
         questions=questions,
     )
 
 
 def _search_missing(
-    index: "FaissIndex", stored: Cache, key: str, missing: Sequence[str], k: int
+    index: "Index", stored: Cache, key: str, missing: Sequence[str], k: int
 ) -> tuple[dict[str, Ranking], dict[str, Ranking]]:
     """Return what the cache has for a question's own vector, and what was searched.
 
@@ -224,11 +229,11 @@ def _search_missing(
     """
     known: dict[str, Ranking] = {}
     found: dict[str, Ranking] = {}
-    waiting: dict[str, np.ndarray] = {}  # embedded, to be searched
+    waiting: dict[str, Any] = {}  # embedded, to be searched
 
     def search_waiting() -> None:
         if waiting:
-            rankings = index.search(np.stack(list(waiting.values())), k)
+            rankings = index.search(list(waiting.values()), k)
             new = dict(zip(waiting, rankings, strict=True))
             own = None if index.is_known else waiting
             stored.store(key, new, k, own, index.is_exact)
@@ -238,9 +243,7 @@ def _search_missing(
     parts = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
     try:
         for batch in show_progress(parts, "searching", "query", len):
-            embedded = index.embed(batch)
-            refuse_zeros(np.linalg.norm(embedded, axis=1), batch, "question")
-            vectors = dict(zip(batch, embedded, strict=True))
+            vectors = dict(zip(batch, index.embed(batch), strict=True))
             if not index.is_known:
                 known |= stored.rankings(key, batch, k, index.size, vectors, index.is_exact)
             waiting |= {text: vectors[text] for text in batch if text not in known}
@@ -275,20 +278,85 @@ def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     )
 
 
-# ---------------------------------------------------------------- FAISS
+# ---------------------------------------------------------------- what is searched
 
 
-class FaissIndex:
-    """LangChain's FAISS store as `search_cached` sees it: vectors and documents in one order.
+class Index(ABC):
+    """Documents in an order, and a way to search them: what `search_cached` sees of an index.
 
     Attributes:
         size: how many documents it holds.
-        model: a name of the embedding model, for a reader.
-        is_known: whether its probe tells all that it does; else it may change unseen.
-        is_exact: whether a question is compared with every vector as it is.
+        model: a name of what a question is searched with, for a reader.
+        is_known: whether `key` tells all that it does; else it may change unseen.
+        is_exact: whether a question is compared with every document.
         fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
         score_name, lower_is_better: what the scores are, and their direction.
+        why_few: a sentence's end: why a question may find fewer documents than there are.
     """
+
+    model: str
+    is_known: bool
+    is_exact = True
+    fingerprint: str
+    score_name: str
+    lower_is_better: bool
+    why_few: str
+
+    def __init__(self, documents: "Sequence[Document]") -> None:
+        self.size = len(documents)
+        self._documents = documents
+        self._doc_ids = [doc_id_of(document) for document in documents]
+        self._contents = [_content(document) for document in documents]
+
+    def document(self, position: int) -> Hit:
+        """Return ``{"doc_id", "title", "content"}``."""
+        return read_document(self._documents[position])
+
+    def stored(self, position: int) -> "Document":
+        """Return a copy of a LangChain document: who edits it edits no index."""
+        return self._documents[position].model_copy(deep=True)
+
+    def text_hashes(self) -> dict[str, str]:
+        """Return a hash of each document's content, by doc_id; chunks of one doc_id share one.
+
+        A document whose id LangChain made up is called by its first words: the id is another one
+        after a rebuild.
+        """
+        hashes: dict[str, str] = {}
+        for position, content in enumerate(self._contents):
+            name = self._doc_ids[position]
+            if looks_made_up(name):
+                name = first_words(self.document(position)["content"])
+            hashes[name] = _hash(hashes[name] + content) if name in hashes else content
+        return hashes
+
+    def asked(self, question: str) -> str:
+        """Return what of a question decides what it finds: it is searched and kept under that."""
+        return question
+
+    def key(self, stored: Cache) -> str:
+        """Return under what the rankings of this index are kept, beside `asked`."""
+        return self.fingerprint
+
+    @abstractmethod
+    def embed(self, asked: Sequence[str]) -> Any:
+        """Return what each is searched with, in order."""
+
+    @abstractmethod
+    def search(self, vectors: Any, k: int) -> list[Ranking]:
+        """Return the first k of each, best first, equal scores in the order of documents."""
+
+
+# ---------------------------------------------------------------- FAISS
+
+
+class FaissIndex(Index):
+    """LangChain's FAISS store: vectors and documents in one order."""
+
+    why_few = (
+        "the index searches only a part of itself (an approximate one, such as IVF or HNSW). Let "
+        "it look at more: a larger nprobe or efSearch."
+    )
 
     def __init__(self, store: Any) -> None:
         import faiss
@@ -305,14 +373,10 @@ class FaissIndex:
                 "The vectorstore holds no document (were all deleted?): add some, or rebuild it."
             )
 
+        super().__init__(stored)
         self.model = model_name(store.embedding_function)
         self.is_known = is_known(self._embeddings)
         self.is_exact = is_exact(self._index)
-        self.size = len(stored)
-        self._documents = stored
-        self._doc_ids = [doc_id_of(document) for document in stored]
-        self._contents = [_content(document) for document in stored]
-
         metric = self._index.metric_type
         self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
         self.score_name = {
@@ -364,34 +428,21 @@ class FaissIndex:
                 "FAISS.load_local(...) forgets that and must be given it again."
             )
 
-    def document(self, position: int) -> Hit:
-        """Return ``{"doc_id", "title", "content"}``."""
-        return read_document(self._documents[position])
+    def key(self, stored: Cache) -> str:
+        """Return the fingerprint, and of a known model what it is called in this cache."""
+        if not self.is_known:
+            return self.fingerprint
+        vector = probe(self._embeddings, "query", self._index.d)
+        return f"{self.fingerprint}-{stored.known_model('query', vector)}"
 
-    def text_hashes(self) -> dict[str, str]:
-        """Return a hash of each document's content, by doc_id; chunks of one doc_id share one.
-
-        A document whose id LangChain made up is called by its first words: the id is another one
-        after a rebuild.
-        """
-        hashes: dict[str, str] = {}
-        for position, content in enumerate(self._contents):
-            name = self._doc_ids[position]
-            if looks_made_up(name):
-                name = first_words(self.document(position)["content"])
-            hashes[name] = _hash(hashes[name] + content) if name in hashes else content
-        return hashes
-
-    def probe(self) -> np.ndarray:
-        """Return what the model makes of one fixed query."""
-        return probe(self._embeddings, "query", self._index.d)
-
-    def embed(self, questions: Sequence[str]) -> np.ndarray:
+    def embed(self, asked: Sequence[str]) -> np.ndarray:
         """Embed what this object has not embedded before."""
-        new = [question for question in questions if question not in self._vectors]
+        new = [question for question in asked if question not in self._vectors]
         if new:
             self._vectors |= zip(new, self._embed(new), strict=True)
-        return np.stack([self._vectors[question] for question in questions])
+        vectors = np.stack([self._vectors[question] for question in asked])
+        refuse_zeros(np.linalg.norm(vectors, axis=1), asked, "question")
+        return vectors
 
     def _embed(self, questions: Sequence[str]) -> np.ndarray:
         """Embed as one batch if the model is known to embed a query as a document, else singly.
@@ -411,7 +462,7 @@ class FaissIndex:
         ]
         return np.concatenate(vectors)
 
-    def search(self, vectors: np.ndarray, k: int) -> list[Ranking]:
+    def search(self, vectors: Any, k: int) -> list[Ranking]:
         """Return the first k of each vector, best first, equal scores in the order of documents.
 
         FAISS orders identical vectors by its own inner workings, and float noise moves equal scores
@@ -423,6 +474,7 @@ class FaissIndex:
             tie          0      1              1              1      2
             returned     7      4              6              9      2    (4, 6, 9 with score 0.50)
         """
+        vectors = np.stack(vectors)
         if self._told["normalize_L2"]:
             vectors = unit(vectors)
         else:

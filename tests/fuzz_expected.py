@@ -37,6 +37,7 @@ from fuzz_inputs import (
     realise,
     same,
     view,
+    words_shared,
 )
 from oracle import Refused, Unknown
 
@@ -1111,7 +1112,12 @@ def expect_cut_results(a, doubts):
             == {q: docs[:most] for q, docs in ranked.items()},
             "other hits",
         )
-    usual(hits, doubts, "results", lambda found: not oracle.is_table(found))
+    usual(
+        hits,
+        doubts,
+        "results",
+        lambda found: all(type(hit) is dict for ranking in found.values() for hit in ranking),
+    )
     usual(hits, doubts, "results", lambda found: not any(map(is_mapping, found.values())))
     every = [hit for ranking in hits.values() for hit in ranking]
     usual(every, doubts, "hits", lambda every: all(map(is_span, every)))
@@ -1792,7 +1798,10 @@ def expect_search_all(a, doubts):
         a["vectorstore"],
         doubts,
         "vectorstore",
-        lambda s: s.make.__name__ in ("store", "langchain_store", "memory_store", "retriever"),
+        lambda s: (
+            s.make.__name__
+            in ("store", "langchain_store", "memory_store", "retriever", "word_store")
+        ),
     )
     exact = a["vectorstore"].make.__name__ == "store"
     docs = a["vectorstore"].arguments[0]
@@ -1893,6 +1902,108 @@ def expect_build_vectorstore(a, doubts):
     def check(seen):
         store_ids = [seen.value.index_to_docstore_id[n] for n in range(seen.value.index.ntotal)]
         want(store_ids == [doc["doc_id"] for doc in docs], f"{store_ids!r}")
+
+    return check
+
+
+def expect_build_bm25(a, doubts):
+    docs, tokens = usual_docs(a["docs"], doubts), a.get("tokens", "auto")
+    if isinstance(tokens, str) and tokens not in ("auto", "words", "kiwi"):
+        raise Refused(f"tokens={tokens!r}")
+    usual(tokens, doubts, "tokens", lambda t: t in ("auto", "words") or is_tokenizer(t))
+    doubt_strange(docs, doubts)
+    doubts.append("no document may have a term")
+
+    def check(seen):
+        want(seen.value.as_index().size == len(docs), f"{seen.value!r}")
+        ids = [document.metadata["doc_id"] for document in seen.value.invoke(docs[0]["content"])]
+        want(set(ids) <= {doc["doc_id"] for doc in docs}, f"{ids!r}")
+        want(len(set(ids)) == len(ids) <= 4, f"{ids!r}")
+
+    return check
+
+
+def expect_fuse(a, doubts):
+    runs, k, weights = a["runs"], oracle.cutoff(a["k"]), a.get("weights")
+    method, missing = a.get("method", "rrf"), a.get("missing_queries", "error")
+    if not isinstance(runs, dict) or not runs:
+        raise Refused("no runs")
+    for choice, choices in ((method, ("rrf", "min_max")), (missing, ("error", "empty"))):
+        if not isinstance(choice, str) or choice not in choices:
+            raise Refused(f"{choice!r} is none of {choices}")
+    usual(list(runs), doubts, "names of runs", all_texts)
+    ranked = {name: oracle.rankings(view(run), doubts) for name, run in runs.items()}
+    for found in ranked.values():
+        refuse_broken(found)
+        if any(len(set(docs)) < len(docs) for docs in found.values()):
+            raise Refused("a document twice")
+    together = [doc for found in ranked.values() for docs in found.values() for doc in docs]
+    queries = list(dict.fromkeys(q for found in ranked.values() for q in found))
+    oracle.refuse_mixed(together)
+    oracle.refuse_mixed(queries)
+    if oracle.are_confusable(set(together)) or oracle.are_confusable(set(queries)):
+        raise Refused("ids that look alike")
+    if missing == "error" and any(q not in found for found in ranked.values() for q in queries):
+        raise Refused("a query that a run lacks")
+    if weights is not None:
+        if not isinstance(weights, dict) or set(weights) != set(runs):
+            raise Refused(f"weights are {weights!r}")
+        usual(
+            weights, doubts, "weights", lambda w: all(type(x) in (int, float) for x in w.values())
+        )
+        if not all(0 <= x <= 1e300 for x in weights.values()) or not any(weights.values()):
+            raise Refused(f"weights are {weights!r}")
+    if method == "min_max":
+        doubts.append("scores that may be missing, or have no direction")
+
+    def check(seen):
+        want(list(seen.value) == queries, f"queries {list(seen.value)!r}")
+        for query_id, hits in seen.value.items():
+            scores = [hit["score"] for hit in hits]
+            want(scores == sorted(scores, reverse=True), f"{scores!r} do not fall")
+            want(len({hit["doc_id"] for hit in hits}) == len(hits) <= k, f"{hits!r}")
+            if method == "rrf":
+                points = {}
+                for name, found in ranked.items():
+                    for rank, doc in enumerate(found.get(query_id, []), start=1):
+                        weight = 1 if weights is None else weights[name]
+                        points.setdefault(doc, []).append(weight / (60 + rank))
+                want(len(hits) == min(k, len(points)), f"{query_id!r}: {len(hits)} hits")
+                for hit in hits:
+                    want_close(hit["score"], sum(points[hit["doc_id"]]), hit["doc_id"])
+
+    return check
+
+
+def expect_rerank(a, doubts):
+    k, depth, questions = oracle.cutoff(a["k"]), oracle.cutoff(a["depth"]), questions_of(a, doubts)
+    if k > depth:
+        raise Refused("k above depth")
+    usual_cache(a, doubts)
+    usual(a["scorer"], doubts, "scorer", lambda s: s is words_shared)
+    hits = view(a["results"])
+    usual(
+        hits,
+        doubts,
+        "results",
+        lambda found: all(type(hit) is dict for ranking in found.values() for hit in ranking),
+    )
+    ranked = oracle.rankings(hits, doubts)
+    refuse_broken(ranked)
+    doubt_texts(hits, doubts)
+    doubts.append("hits that may have no content")
+    if any(len(set(ranked.get(q, []))) < len(ranked.get(q, [])) for q in questions):
+        raise Refused("a document twice")
+    if not set(questions) <= set(ranked):
+        raise Refused("a query without results")
+
+    def check(seen):
+        want(list(seen.value) == list(questions), f"queries {list(seen.value)!r}")
+        for query_id, found in seen.value.items():
+            texts = {hit["doc_id"]: as_text({"title": "", **hit}) for hit in hits[query_id]}
+            scores = [words_shared([(questions[query_id], texts[doc])])[0] for doc in texts]
+            best = sorted(scores[:depth], reverse=True)[:k]
+            want([hit["score"] for hit in found] == best, f"{found!r}, by definition {best!r}")
 
     return check
 
@@ -2684,6 +2795,9 @@ EXPECT = {
     "search_all": expect_search_all,
     "search_folded": expect_search_folded,
     "build_vectorstore": expect_build_vectorstore,
+    "build_bm25": expect_build_bm25,
+    "fuse": expect_fuse,
+    "rerank": expect_rerank,
     "add_documents": expect_add_documents,
     "save_vectorstore": expect_save_vectorstore,
     "load_vectorstore": expect_load_vectorstore,

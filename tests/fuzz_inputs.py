@@ -344,6 +344,12 @@ def retriever(docs, k):
     return store.__wrapped__(docs).as_retriever(search_kwargs={"k": k})
 
 
+@lazy
+def word_store(docs):
+    """Return the kit's BM25 of these documents, by words between blanks."""
+    return rageval_kit.build_bm25(docs, "words")
+
+
 class Odd:
     """A retriever or model that replies with whatever it was given."""
 
@@ -1195,7 +1201,7 @@ def make_store(r, w):
     if form < 0.75:
         return store(w.docs, "")
     if form < 0.85:
-        return langchain_store(w.docs)
+        return langchain_store(w.docs) if form < 0.8 else word_store(w.docs)
     return memory_store(w.docs, True) if form < 0.95 else retriever(w.docs, w.k)
 
 
@@ -1343,6 +1349,25 @@ def no_list(text):
 
 def numbers_for_words(text):
     return [1, 2]
+
+
+def words_shared(pairs):
+    """Score as a reranker does: the words that a question and a text share."""
+    return [len(set(question.split()) & set(text.split())) for question, text in pairs]
+
+
+def odd_scorer(r, w, value):
+    return r.choice(
+        (
+            throws, nothing, length, echo, list, sum, no_list, lambda pairs: [NAN] * len(pairs),
+            lambda pairs: ["high"] * len(pairs), lambda pairs: [1.0], chat_model(["1"]),
+            odd_model(None), word_store(w.docs), garbage(r),
+        )
+    )  # fmt: skip
+
+
+def make_weights(r, w):
+    return r.choice((None, {"old": 1, "new": 0.5}, {"old": 0, "new": 2.0, "third": 1}))
 
 
 def make_sources(r, w):
@@ -1654,6 +1679,17 @@ KINDS = {
         lambda r, w: r.choice((str.split, one_token)),
         lambda r, w, v: r.choice((no_list, numbers_for_words, throws, list, echo, garbage(r))),
     ),
+    "tokens": Kind(
+        choice_of("auto", "auto", "words", str.split, one_token),
+        lambda r, w, v: r.choice(
+            (no_list, numbers_for_words, throws, list, echo, "english", "", garbage(r))
+        ),
+    ),
+    "scorer": Kind(choice_of(words_shared), odd_scorer),
+    "depth": Kind(choice_of(3, 10, 1), odd_k),
+    "method": Kind(choice_of("rrf", "rrf", "min_max")),
+    "weights": Kind(make_weights, odd_data),
+    "missing_queries": Kind(choice_of("error", "empty")),
     "model": Kind(make_model, odd_model_argument),
     "judge": Kind(make_judge, odd_judge),
     "prompt": Kind(choice_of("{question} {context} {ground_truth} {answer}",
@@ -1839,7 +1875,7 @@ DATA = {
     "docs", "all_qa", "results", "hits", "answers", "runs", "vectorstore", "summary", "table",
     "failed", "curve", "sources", "text", "values", "differences", "p", "relevant_doc_ids",
     "matrix", "folder", "path", "source", "one", "other", "model", "source_of", "chunks", "pool",
-    "judged", "llm", "exact", "stores", "prices",
+    "judged", "llm", "exact", "stores", "prices", "tokens", "scorer",
 }  # fmt: skip
 
 

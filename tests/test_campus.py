@@ -3,6 +3,7 @@
 import re
 import string
 import unicodedata
+import warnings
 from collections import Counter
 
 import pandas as pd
@@ -301,6 +302,25 @@ def test_no_question_copies_a_run_of_words_from_a_document(docs, all_qa, languag
 
 def test_the_validator_finds_no_error(collection, language):
     assert validate_dataset(*collection[language]).errors == []
+
+
+# ---------------------------------------------------------------- across the languages
+
+
+@pytest.mark.parametrize(
+    ("asked", "searched", "mean"),
+    [("ko", "ko", 0.578), ("ko", "en", 0.476), ("en", "ko", 0.431), ("en", "en", 0.591)],
+)
+def test_questions_of_one_language_find_documents_of_the_other(
+    collection, bundled_store, asked, searched, mean
+):
+    """The ids are the same, and so are the judgements: nothing is to be warned of."""
+    all_qa = collection[asked].all_qa
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = search_all(bundled_store(f"campus/{searched}"), all_qa, 10)
+        table = per_query(all_qa, results, metrics=["nDCG@10"])
+    assert table["nDCG@10"].mean() == pytest.approx(mean, abs=5e-4)
 
 
 # ---------------------------------------------------------------- the difficulty
