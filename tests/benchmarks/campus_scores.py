@@ -4,20 +4,25 @@ python tests/benchmarks/campus_scores.py [--collection data/campus]
 """
 
 import argparse
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
-import bm25s
 import numpy as np
 import pandas as pd
 
-from rageval_kit import build_vectorstore, load_dataset, load_embeddings, per_query, search_all
+from rageval_kit import (
+    build_bm25,
+    build_vectorstore,
+    fuse,
+    load_dataset,
+    load_embeddings,
+    per_query,
+    search_all,
+)
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus"
 LANGUAGES = ("ko", "en")
 DEPTH = 100  # hits a query that each retriever returns, and that the fusion takes
-CONSTANT = 60  # of reciprocal rank fusion
 RESAMPLES = 10_000
 LONG = 600  # English words
 METRICS = ("HitRate@1", "RR@10", "nDCG@10", "Recall@10")
@@ -30,55 +35,13 @@ def embedded(docs, all_qa, name="use-multilingual"):
     return search_all(build_vectorstore(docs, load_embeddings(name)), all_qa, DEPTH)
 
 
-def bm25(docs, all_qa):
-    """Rank by BM25 with the defaults of bm25s; a document that shares no term with the query is not found."""
-    index = bm25s.BM25()
-    index.index([terms(f"{doc['title']} {doc['content']}") for doc in docs], show_progress=False)
-    results = {}
-    for qa in all_qa:
-        scores = index.get_scores(terms(qa["question"]))
-        best = np.argsort(-scores, kind="stable")[:DEPTH]
-        results[qa["query_id"]] = [
-            {"doc_id": docs[i]["doc_id"], "score": float(scores[i])} for i in best if scores[i] > 0
-        ]
-    return results
-
-
-def terms(text):
-    """Split into Latin words and numbers as they are, and Hangul words as pairs of syllables.
-
-    Korean endings stick to their words: pairs still match where whole words do not.
-
-    >>> terms("수강신청 deadline은 3월?")
-    ['수강', '강신', '신청', 'deadline', '은', '3', '월']
-    """
-    found = []
-    for word in re.findall(r"[a-z0-9]+|[가-힣]+", text.lower()):
-        whole = word.isascii() or len(word) == 1
-        found += [word] if whole else [word[i : i + 2] for i in range(len(word) - 1)]
-    return found
-
-
-def fuse(*runs):
-    """Reciprocal rank fusion: a document scores 1 / (60 + rank) in each run that found it."""
-    results = {}
-    for query_id in runs[0]:
-        scores = defaultdict(float)
-        for run in runs:
-            for rank, hit in enumerate(run[query_id], start=1):
-                scores[hit["doc_id"]] += 1 / (CONSTANT + rank)
-        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:DEPTH]
-        results[query_id] = [{"doc_id": doc_id, "score": score} for doc_id, score in best]
-    return results
-
-
 def run_all(docs, all_qa):
-    default, words = embedded(docs, all_qa), bm25(docs, all_qa)
+    default, words = embedded(docs, all_qa), search_all(build_bm25(docs), all_qa, DEPTH)
     return {
         "default embedding": default,
         "`chars`": embedded(docs, all_qa, "chars"),
         "BM25": words,
-        "fusion of default and BM25": fuse(default, words),
+        "fusion of default and BM25": fuse({"default": default, "BM25": words}, DEPTH),
     }
 
 
