@@ -34,6 +34,7 @@ from rageval_kit.vectors import (
     ask,
     batches,
     first_words,
+    note_needed,
     probe,
     refuse_zeros,
     unit,
@@ -167,6 +168,7 @@ def search_cached(
 ) -> Results:
     """Return the first k hits of every question, from the cache where it has them."""
     texts = list(dict.fromkeys(questions.values()))  # a question asked twice is searched once
+    note_needed(texts)
     with open_cache(cache) as stored:
         # What is known under a probe needs no vector; else a question is looked at by its own.
         key = index.fingerprint
