@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from rageval_kit.embedding_cache import shared_work
 from rageval_kit.experiment_files import WORK, Folder
 from rageval_kit.experiment_table import RESAMPLES, Cost, Experiment, Facts, make_table
 from rageval_kit.fingerprints import Fingerprints
@@ -80,7 +79,7 @@ def experiment(  # noqa: PLR0913 - the settings of a whole study
           p_holm, verdict``, as in `compare`; Holm's correction is over all systems of the table;
         * ``like_best``: whether it cannot be told from the best, where all pairs count;
         * of the best ``held_out``, the mean where half of the queries choose the best system and
-          the others measure it (1,000 splits), and ``optimism``, by how much it was higher on
+          the others measure it (500 splits, either way round), and ``optimism``, by how much it was higher on
           those that chose. The best is "better" only if it is so on queries held out;
         * of each other metric its mean, ``_low`` and ``_high``;
         * ``ms_median`` and ``ms_95`` of a query asked alone; ``texts_embedded``, documents and
@@ -104,6 +103,8 @@ def experiment(  # noqa: PLR0913 - the settings of a whole study
         ValueError: no system or none that ran, no such baseline, or a wrong argument.
         TypeError, KeyError: systems or all_qa has another form.
     """
+    from rageval_kit.embedding_cache import shared_work
+
     # All that can be wrong with the question is said before any system runs.
     study = as_study(all_qa, k, metrics, policies, content, timed, seed)
     named = as_systems(systems, baseline, one_at_a_time)
