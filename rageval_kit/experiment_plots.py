@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from rageval_kit.experiment_table import Experiment, as_experiment
@@ -18,8 +19,8 @@ from rageval_kit.plots import (
     drawable,
     drawable_names,
     finish,
-    label_ends,
     new_axes,
+    spread,
     write,
 )
 
@@ -100,26 +101,38 @@ def _prices(result: Experiment, kind: str, ax: Ax) -> "Axes":
     )
     if table.empty:
         raise ValueError(f"No {kind} is known of any system. experiment(..., {source}) gives it.")
-    ax = new_axes(ax, (11, 5))
+    ax = new_axes(ax, (12, max(5, 1.5 + 0.35 * len(table))))
 
     # Efficient is what is better than everything that is as cheap.
     is_efficient = table["mean"] > table["mean"].cummax().shift(fill_value=-1.0)
     joined = table[is_efficient]
     ax.plot(joined[column], joined["mean"], color=GREEN, linewidth=3.5, zorder=1)
-    points = []
-    names = drawable_names(table.index, "system")
-    columns = (names, table[column], table["mean"], is_efficient)
-    for name, price, mean, efficient in zip(*columns, strict=True):
-        colour = GREEN if efficient else BLACK
-        (point,) = ax.plot(price, mean, "o", color=colour, markersize=12)
-        point.set_label(name)
-        points.append(point)
+    colours = [GREEN if efficient else BLACK for efficient in is_efficient]
+    for price, mean, colour in zip(table[column], table["mean"], colours, strict=True):
+        ax.plot(price, mean, "o", color=colour, markersize=12)
 
     ax.set(xlabel=words, ylabel=drawable(result.record["metrics"][0], "mean"))
     ax.margins(x=0.08, y=0.12)
     finish(ax, None)
-    label_ends(ax, points, in_column=True)
+    _label_points(ax, table[column].to_numpy(), table["mean"].to_numpy(), table.index, colours)
     return ax
+
+
+def _label_points(
+    ax: "Axes", across: np.ndarray, up: np.ndarray, names: pd.Index, colours: list[str]
+) -> None:
+    """Write the names in a column on the right, each with a leader to its point."""
+    # Where the points are, in points of the page; the layout must be known for it.
+    ax.figure.canvas.figure.draw_without_rendering()
+    box, scale = ax.get_window_extent(), 72 / ax.figure.dpi
+    heights = ax.transData.transform(np.column_stack([across, up]))[:, 1] * scale
+    places = (spread(heights) / scale - box.y0) / box.height
+
+    labels = zip(across, up, places, drawable_names(names, "system"), colours, strict=True)
+    for x, y, place, name, colour in labels:
+        leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "alpha": 0.4}
+        style = {"textcoords": "axes fraction", "va": "center", "arrowprops": leader}
+        write(ax, name, (x, y), (1.03, place), colour, **style)
 
 
 def _kinds(result: Experiment, kind: str, ax: Ax) -> "Axes":

@@ -79,8 +79,8 @@ def experiment(  # noqa: PLR0913 - the settings of a whole study
           p_holm, verdict``, as in `compare`; Holm's correction is over all systems of the table;
         * ``like_best``: whether it cannot be told from the best, where all pairs count;
         * of the best ``held_out``, the mean where half of the queries choose the best system and
-          the others measure it (500 splits, either way round), and ``optimism``, by how much it was higher on
-          those that chose. The best is "better" only if it is so on queries held out;
+          the others measure it (500 splits, either way round), and ``optimism``, by how much it was
+          higher on those that chose. The best is "better" only if it is so on queries held out;
         * of each other metric its mean, ``_low`` and ``_high``;
         * ``ms_median`` and ``ms_95`` of a query asked alone; ``texts_embedded``, documents and
           questions that the system needs if it is made alone, through the kit; ``tokens`` and

@@ -135,32 +135,35 @@ def _lanes(values: np.ndarray) -> list[int]:
 _LANES = (0, -1, 1, -2, 2, *range(3, 1000))
 
 
-def label_ends(ax: "Axes", lines: Sequence[Any], in_column: bool = False) -> None:
-    """Write each line's name behind its end, with a leader; names do not touch.
-
-    Args:
-        ax, lines: where, and what.
-        in_column: all behind the farthest end, so that no name stands on a point.
-    """
-    from scipy.optimize import isotonic_regression
-
+def label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
+    """Write each line's name behind its end, with a leader; names do not touch."""
     # Where the lines end, in points; the layout must be known for it.
     ax.figure.canvas.figure.draw_without_rendering()
     ends = [line.get_xydata()[-1] for line in lines]
-    pixels = [line.get_transform().transform(end) for line, end in zip(lines, ends, strict=True)]
-    across, heights = np.array(pixels).T * 72 / ax.figure.dpi
-    shifts = 30 + (across.max() - across) * in_column
+    pixels = [line.get_transform().transform(end)[1] for line, end in zip(lines, ends, strict=True)]
+    heights = np.array(pixels) * 72 / ax.figure.dpi
 
-    # Each name as near to its end as the gap allows: the least squares from top to bottom.
-    order = np.argsort(-heights, kind="stable")
-    steps = _GAP * np.arange(len(lines))
-    places = isotonic_regression(heights[order] + steps, increasing=False).x - steps
-
-    for at, place in zip(order, places, strict=True):
-        shift, colour = (shifts[at], place - heights[at]), lines[at].get_color()
+    for at, place in enumerate(spread(heights)):
+        shift, colour = (30, place - heights[at]), lines[at].get_color()
         leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
         style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
         write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
+
+
+def spread(heights: np.ndarray) -> np.ndarray:
+    """Return places for labels, each as near to its height as the gap between labels allows.
+
+    >>> spread(np.array([100.0, 0.0, 100.0])).round(1).tolist()
+    [110.5, 0.0, 89.5]
+    """
+    from scipy.optimize import isotonic_regression
+
+    # The least squares from top to bottom.
+    order = np.argsort(-heights, kind="stable")
+    steps = _GAP * np.arange(len(heights))
+    places = np.empty(len(heights))
+    places[order] = isotonic_regression(heights[order] + steps, increasing=False).x - steps
+    return places
 
 
 def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -429,7 +432,7 @@ def write(
     from matplotlib.colors import to_rgb
 
     ink = [0.65 * part for part in to_rgb(colour)]
-    ax.annotate(words, xy, xytext=shift, textcoords="offset points", color=ink, **style)
+    ax.annotate(words, xy, xytext=shift, **{"textcoords": "offset points", "color": ink, **style})
     ax.texts[-1].set(fontsize=_TEXT, fontfamily=_fonts())
 
 
