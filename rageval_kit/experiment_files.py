@@ -46,9 +46,11 @@ class Folder:
     def __init__(self, path: str | Path) -> None:
         self.path = as_path(path, "save")
         make_folder(self.path / _RUNS)
-        self._kept: dict[str, Facts] = {}  # by fingerprint
-        if (self.path / _RECORD).exists():
-            self._kept = _read_record(self.path)["kept"]
+        self._kept = self._on_disk()  # by fingerprint
+
+    def _on_disk(self) -> dict[str, Facts]:
+        is_new = not (self.path / _RECORD).exists()
+        return {} if is_new else _read_record(self.path)["kept"]
 
     def find(self, fingerprint: str, all_qa: Sequence[Record]) -> tuple[Results, Facts] | None:
         """Return the run that was kept under a fingerprint; None if there is none to be read."""
@@ -60,12 +62,14 @@ class Folder:
     def keep(self, name: str, fingerprint: str, run: Results, facts: Facts) -> None:
         """Keep a finished system at once."""
         file = _write_run(self.path, f"{_slug(name)}-{fingerprint[:8]}", run)
+        self._kept = self._on_disk() | self._kept  # another session may have finished others
         self._kept[fingerprint] = {**facts, "file": file}
         self._write({})
 
     def finish(self, result: Experiment) -> None:
         """Write the table and the whole record, and delete what is no longer of the experiment."""
         used = {its["fingerprint"] for its in result.record["systems"].values()}
+        left = [facts for key, facts in self._kept.items() if key not in used]
         self._kept = {key: facts for key, facts in self._kept.items() if key in used}
         cells = result.table.map(no_formula).rename(index=no_formula)
         lines = [json.dumps(qa, ensure_ascii=False) + "\n" for qa in result.all_qa]
@@ -78,12 +82,10 @@ class Folder:
         named = {name: {f: its[f] for f in _OF_NAME} for name, its in systems.items()}
         self._write({**result.record, "systems": named})
 
-        # Runs that no record names any more.
-        files_named = {facts["file"] for facts in self._kept.values()}
-        for path in (self.path / _RUNS).iterdir():
-            if f"{_RUNS}/{path.name}" not in files_named:
-                with suppress(OSError):  # another session was quicker
-                    path.unlink()
+        # Runs that are no longer of the experiment.
+        for facts in left:
+            with suppress(OSError, TypeError):  # another session was quicker, or it has no hit
+                (self.path / facts["file"]).unlink()
 
     def _write(self, record: Mapping[str, Any]) -> None:
         whole = {"version": _VERSION, **record, "kept": self._kept}
