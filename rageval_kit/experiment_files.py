@@ -26,6 +26,7 @@ from rageval_kit.files import (
     save_run,
     write_whole,
 )
+from rageval_kit.messages import printable
 from rageval_kit.rankings import Hit, Results, as_rankings
 
 _RECORD, _TABLE, _QUERIES, _RUNS = "record.json", "table.csv", "queries.jsonl", "runs"
@@ -71,11 +72,11 @@ class Folder:
         used = {its["fingerprint"] for its in result.record["systems"].values()}
         left = [facts for key, facts in self._kept.items() if key not in used]
         self._kept = {key: facts for key, facts in self._kept.items() if key in used}
-        cells = result.table.map(no_formula).rename(index=no_formula)
-        lines = [json.dumps(qa, ensure_ascii=False) + "\n" for qa in result.all_qa]
+        cells = result.table.map(_as_cell).rename(index=_as_cell)
+        lines = [json.dumps(qa) + "\n" for qa in result.all_qa]
         files = {
-            _TABLE: cells.to_csv().encode("utf-8", "surrogatepass"),
-            _QUERIES: "".join(lines).encode("utf-8", "surrogatepass"),
+            _TABLE: cells.to_csv(lineterminator="\n").encode(),
+            _QUERIES: "".join(lines).encode(),
         }
         write_whole({self.path / name: data for name, data in files.items()})
         systems = result.record["systems"]
@@ -89,7 +90,7 @@ class Folder:
 
     def _write(self, record: Mapping[str, Any]) -> None:
         whole = {"version": _VERSION, **record, "kept": self._kept}
-        data = json.dumps(whole, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        data = json.dumps(whole, indent=1).encode()
         write_whole({self.path / _RECORD: data})
 
 
@@ -116,8 +117,7 @@ def save_experiment(result: Experiment, folder: str | Path) -> None:
 def load_experiment(folder: str | Path) -> Experiment:
     """Read what `save_experiment` or ``experiment(..., save=folder)`` wrote.
 
-    Table, record, queries and rankings are as they were. A score is what TREC's form holds: equal
-    ones are stepped apart in the last digit of a float32.
+    All is as it was.
 
     Raises:
         FileNotFoundError: there is no such experiment.
@@ -213,6 +213,11 @@ def _read_table(path: Path, record: Mapping[str, Any]) -> pd.DataFrame:
     for column in ("verdict", "error"):
         table[column] = table[column].tolist()
     return table.rename_axis(columns=record["metrics"][0])
+
+
+def _as_cell(value: Any) -> Any:
+    """Return a cell that is no formula and no two lines."""
+    return no_formula(printable(value)) if isinstance(value, str) else value
 
 
 def _without_file(facts: Facts) -> Facts:

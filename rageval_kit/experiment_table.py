@@ -45,7 +45,8 @@ class Experiment:
     Attributes:
         table: a row a system; see `experiment`.
         runs: the `Results` of every system that did not fail, by its name. Their hits have a doc_id
-            and, where it is known, a score; the texts are in the documents.
+            and, where it is known, a score (equal ones stepped apart, as TREC's form wants it); the
+            texts are in the documents.
         record: all that made them, as JSON can hold it.
         all_qa: the queries, with their judgements.
     """

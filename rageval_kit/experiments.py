@@ -16,7 +16,7 @@ from rageval_kit.fingerprints import Fingerprints
 from rageval_kit.grids import System, Systems, as_baseline, as_systems, is_grid
 from rageval_kit.identity import without_credentials
 from rageval_kit.judgements import AllQA
-from rageval_kit.messages import count, show_progress, warn_user
+from rageval_kit.messages import count, printable, show_progress, warn_user
 from rageval_kit.metrics import Metrics
 from rageval_kit.rankings import Results
 from rageval_kit.relevance import Policies
@@ -196,7 +196,7 @@ def _run_all(
                 known |= {key: kept} if kept else {}
 
             # Two systems of one fingerprint are one.
-            is_new = key not in known
+            is_new = system.is_results or key not in known
             came = _run(name, system, study) if is_new else _again(name, *known[key], study)
             error = came if isinstance(came, str) else ""
             facts: Facts = {"settings": system.settings, "fingerprint": key, "error": error}
@@ -218,7 +218,7 @@ def _run(name: str, system: System, study: Study) -> Measured | str:
     try:
         came = measure(name, system.build(), study, before)
     except Exception as error:
-        said = without_credentials(" ".join(str(error).split()))[:500]
+        said = printable(without_credentials(" ".join(str(error).split())))[:500]
         return f"{type(error).__name__}: {said}"
     return came._replace(facts={"date": started, **came.facts})
 

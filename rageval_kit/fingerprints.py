@@ -32,6 +32,7 @@ from rageval_kit.identity import (
     model_settings,
     without_cache,
 )
+from rageval_kit.rankings import Results
 from rageval_kit.search import FaissIndex
 from rageval_kit.vectors import probe
 from rageval_kit.vectorstore import is_faiss
@@ -97,6 +98,8 @@ class Fingerprints:
 
     def _look(self, value: Any) -> str:
         """Return the hash of a value that is more than a text or a number."""
+        if isinstance(value, Results):
+            return self._all("results", dict(value), value.known)
         if isinstance(value, (Mapping, list, tuple, set, frozenset)):
             return self._collection(value)
         if isinstance(value, (np.ndarray, np.generic, pd.DataFrame, pd.Series, pd.Index)):

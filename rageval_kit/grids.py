@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rageval_kit.experiment_table import OF_BEST, OF_COST, OF_METRIC
+from rageval_kit.files import is_writable
 from rageval_kit.identity import model_name
 from rageval_kit.messages import count, is_list, name_some, shown, wrong_type
 
@@ -60,6 +61,9 @@ def _named(axis: str, values: Any) -> dict[Any, Any]:
     names = [name for name, _ in pairs]
     if not names:
         raise ValueError(f"grid: {axis} has no value. Give at least one.")
+    for name in names:
+        if not isinstance(name, (str, Real)) or not is_writable(str(name)):
+            raise TypeError(f"grid: {axis}: a name must be a text, found {shown(name)}. Rename it.")
     twice = [name for at, name in enumerate(names) if str(name) in map(str, names[:at])]
     if twice:
         raise ValueError(
@@ -133,7 +137,7 @@ def as_systems(systems: Any, baseline: Any, one_at_a_time: bool) -> dict[str, Sy
         raise ValueError(f"systems must be {_WANTED}; found none.")
 
     for name, value in systems.items():
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not name.strip() or not is_writable(name):
             raise TypeError(f"systems: every name must be a text, found {shown(name)}. Rename it.")
         if value is None or isinstance(value, (str, bytes, Real, type)):
             wanted = "results, a store, a retriever or a function of all_qa"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rageval_kit.experiment_table import OF_COST, Experiment, as_experiment
-from rageval_kit.messages import is_number, printable
+from rageval_kit.messages import count, is_number, printable
 
 _LONGEST = 240  # letters of a name in a key; MLflow takes 250 in all
 _MARKS = re.compile(r"[\\`*|$~#]|\b_|_\b|\](?=[(\[:])")  # of Markdown, a link's end among them
@@ -191,10 +191,10 @@ def _notes(result: Experiment) -> list[str]:
     if isfinite(best[0]):
         less = f"{best[1]:.3f} less than on those that chose"
         said += f"; {best[0]:.3f} on queries held out, {less}"
-    queries = f"{len(result.all_qa):,} queries, 95 % intervals"
+    queries = f"{count(len(result.all_qa), 'query')}, 95 % intervals"
     second = f"Difference to {result.record['baseline']}; {queries}; ≈: not told from the best."
     left = result.record["left_out"]
-    return [f"{said}.", second, *([f"{left:,} combinations were left out."] if left else [])]
+    return [f"{said}.", second, *([f"Left out: {count(left, 'combination')}."] if left else [])]
 
 
 def _in_markdown(text: str) -> str:

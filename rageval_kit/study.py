@@ -2,13 +2,14 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rageval_kit.comparison import as_generator, matrices_of
 from rageval_kit.experiment_table import Facts
+from rageval_kit.files import falling_scores, is_writable
 from rageval_kit.identity import model_name, without_cache
 from rageval_kit.judgements import (
     AllQA,
@@ -17,9 +18,17 @@ from rageval_kit.judgements import (
     read_judgements,
     relevant_grades,
 )
-from rageval_kit.messages import as_cutoff, count, name_some, typed, warn_user, wrong_type
+from rageval_kit.messages import (
+    as_cutoff,
+    count,
+    name_some,
+    shown,
+    typed,
+    warn_user,
+    wrong_type,
+)
 from rageval_kit.metrics import Column, Metrics, as_columns, values_of
-from rageval_kit.rankings import Results, as_rankings, direction
+from rageval_kit.rankings import Hit, Results, as_rankings, direction, run_both_ways
 from rageval_kit.relevance import Policies, complete_policies
 from rageval_kit.search import search_all
 from rageval_kit.vectors import needed
@@ -58,10 +67,7 @@ def as_study(
     """Return what the systems are asked, checked before any of them runs."""
     k = as_cutoff(k)
     columns, judged = as_columns(metrics, k), read_judgements(all_qa)
-    odd = [query_id for query_id in judged.query_ids if not isinstance(query_id, str)]
-    if odd:
-        found = f"all_qa: query_ids must be texts, found {typed(odd[0])}"
-        raise TypeError(f"{found}. Turn them into texts: str(query_id).")
+    _refuse_odd_ids(judged.query_ids, "all_qa: query_ids")
 
     # The settings of the run.
     if content is not None and (not isinstance(content, str) or not content.strip()):
@@ -165,27 +171,38 @@ def _as_run(came: Any, study: Study) -> Results:
 
     # Ids that a file can hold.
     cut = {query_id: rankings[query_id][: study.depth] for query_id in query_ids}
-    docs = [hit["doc_id"] for hits in cut.values() for hit in hits]
-    odd = [doc_id for doc_id in docs if not isinstance(doc_id, str)]
-    if odd:
-        found = f"doc_ids must be texts, found {typed(odd[0])}"
-        raise TypeError(f"{found}. Turn them into texts: str(doc_id).")
+    _refuse_odd_ids((hit["doc_id"] for hits in cut.values() for hit in hits), "doc_ids")
     return rankings.with_hits(cut, study.depth)
 
 
+def _refuse_odd_ids(ids: Iterable[Any], what: str) -> None:
+    """Refuse ids that a file cannot hold."""
+    for one in ids:
+        if not isinstance(one, str):
+            found = f"{what} must be texts, found {typed(one)}"
+            raise TypeError(f"{found}. Turn them into texts: str(...).")
+        if not is_writable(one):
+            found = f"{what}: {shown(one)} is empty, or holds NUL or half a character"
+            raise ValueError(f"{found}. Rename it.")
+
+
 def _slim(rankings: Results, study: Study) -> Results:
-    """Return a run as a file holds it: doc_ids, and scores where every hit has one."""
-    scored = _is_scored(rankings)
-    hits = {}
+    """Return a run as a file holds it: doc_ids, and scores where every hit has one.
+
+    As in TREC's form equal scores are stepped apart, in the last digit of a float32.
+    """
+    lower, scored = direction(rankings), _is_scored(rankings) and not run_both_ways(rankings)
+    hits: dict[str, list[Hit]] = {}
     for query_id, ranking in rankings.items():
         hits[query_id] = [{"doc_id": hit["doc_id"]} for hit in ranking]
-        for slim, hit in zip(hits[query_id], ranking if scored else [], strict=False):
-            slim["score"] = float(hit["score"])
+        falling = falling_scores(ranking, lower) if scored else []
+        for hit, score in zip(hits[query_id], falling, strict=False):
+            hit["score"] = -score if lower else score
     return Results(
         hits,
         study.depth,
-        score_name=rankings.score_name,
-        lower_is_better=direction(rankings),
+        score_name=rankings.score_name if scored else None,
+        lower_is_better=lower,
         index=rankings.index,
         questions=study.judged.questions,
     )
