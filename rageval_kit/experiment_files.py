@@ -4,6 +4,7 @@ Every finished system is kept at once: its run first, then a record.json that na
 written whole or not at all, so that a kill leaves what was finished.
 """
 
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -62,8 +63,10 @@ class Folder:
 
     def keep(self, name: str, fingerprint: str, run: Results, facts: Facts) -> None:
         """Keep a finished system at once."""
-        file = _write_run(self.path, f"{_slug(name)}-{fingerprint[:8]}", run)
         self._kept = self._on_disk() | self._kept  # another session may have finished others
+        before = self._kept.get(fingerprint, {}).get("file")
+        file = before or f"{_RUNS}/{_slug(name)}-{fingerprint[:8]}.trec"
+        file = _write_run(self.path, file, run)
         self._kept[fingerprint] = {**facts, "file": file}
         self._write({})
 
@@ -172,16 +175,16 @@ def _broken(path: Path, error: Exception) -> ValueError:
     )
 
 
-def _write_run(path: Path, name: str, run: Results) -> str | None:
+def _write_run(path: Path, file: str, run: Results) -> str | None:
     """Write a run in TREC's form, as a .csv where that cannot hold an id; None without a hit."""
     if not any(run.values()):
         return None
     try:
-        save_run(run, path / _RUNS / f"{name}.trec", name)
+        save_run(run, path / file, Path(file).stem)
     except ValueError:
-        save_run(run, path / _RUNS / f"{name}.csv", name)
-        return f"{_RUNS}/{name}.csv"
-    return f"{_RUNS}/{name}.trec"
+        file = Path(file).with_suffix(".csv").as_posix()
+        save_run(run, path / file, Path(file).stem)
+    return file
 
 
 def _read_run(path: Path, facts: Facts, all_qa: Sequence[Record]) -> Results:
@@ -200,9 +203,17 @@ def _read_run(path: Path, facts: Facts, all_qa: Sequence[Record]) -> Results:
 
 
 def _read_table(path: Path, record: Mapping[str, Any]) -> pd.DataFrame:
-    """Read the table, with each column of the kind that it had."""
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, index_col="system")
-    table = table.replace(_APOSTROPHE, "", regex=True)
+    text = io.StringIO(read_text(path))
+    try:
+        table = pd.read_csv(text, dtype=str, keep_default_na=False, index_col="system")
+        table = table.replace(_APOSTROPHE, "", regex=True)
+        return _with_kinds(table, record)
+    except ValueError as error:
+        raise _broken(path.parent, error) from error
+
+
+def _with_kinds(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a table of texts with each column of the kind that it had."""
     table.index = pd.Index(record["systems"], name="system")
     for axis in record["axes"]:
         table[axis] = [facts["settings"][axis] for facts in record["systems"].values()]

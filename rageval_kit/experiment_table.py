@@ -38,7 +38,7 @@ OF_COST = (
 BETTER, NOT_HELD_OUT = "better", "cannot tell: not better on queries held out"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Experiment:
     """What `experiment` returns.
 

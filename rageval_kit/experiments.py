@@ -16,7 +16,7 @@ from rageval_kit.fingerprints import Fingerprints
 from rageval_kit.grids import System, Systems, as_baseline, as_systems, is_grid
 from rageval_kit.identity import without_credentials
 from rageval_kit.judgements import AllQA
-from rageval_kit.messages import count, printable, show_progress, warn_user
+from rageval_kit.messages import count, printable, show_progress, warn_user, wrong_type
 from rageval_kit.metrics import Metrics
 from rageval_kit.rankings import Results
 from rageval_kit.relevance import Policies
@@ -109,6 +109,8 @@ def experiment(  # noqa: PLR0913 - the settings of a whole study
     study = as_study(all_qa, k, metrics, policies, content, timed, seed)
     named = as_systems(systems, baseline, one_at_a_time)
     baseline = as_baseline(baseline, list(named))
+    if cost is not None and not callable(cost):
+        raise wrong_type("cost", "a function of what is known of a system, or None", cost)
     folder = None if save is None else Folder(save)
 
     # Every system, or its error.

@@ -366,6 +366,7 @@ def test_results_of_other_queries_are_named():
         ({"baseline": "c"}, ValueError, ["'c'", "there are: a, b"]),
         ({"one_at_a_time": True}, ValueError, ["grid"]),
         ({"content": ""}, TypeError, ["content", "handbook"]),
+        ({"cost": 0.02}, TypeError, ["cost", "function"]),
         ({"timed": -1}, ValueError, ["timed"]),
         ({"seed": -1}, ValueError, ["seed"]),
         ({"save": 3}, TypeError, ["save"]),

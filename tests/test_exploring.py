@@ -90,7 +90,7 @@ def test_a_document_that_is_not_there_stands_by_its_id():
     box = explore(experiment(RUNS, ALL_QA, k=2), DOCS[1:])
     assert "relevant: A" in box.children[-1].value
     box.children[2].value = "both"
-    assert "★ 1. A (grade 2) <br>" in box.children[-1].value
+    assert "★ 1. A (grade 2)  <br>" in box.children[-1].value
 
 
 def test_without_widgets_the_cure_is_said(monkeypatch):
