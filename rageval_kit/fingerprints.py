@@ -10,7 +10,6 @@ import builtins
 import dis
 import hashlib
 import json
-import pickle
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -36,6 +35,8 @@ from rageval_kit.rankings import Results
 from rageval_kit.search import FaissIndex
 from rageval_kit.vectors import probe
 from rageval_kit.vectorstore import is_faiss
+
+_PROTOCOL = 4  # of copying; the same in every Python
 
 # What holds no content of its own: locks, loggers, references.
 _EMPTY = ("_thread", "threading", "logging", "weakref")
@@ -194,15 +195,18 @@ class Fingerprints:
             self._in_model = inside
 
     def _foreign(self, value: Any) -> str:
-        """Return the hash of what another package's object pickles to, if it does."""
+        """Return the hash of what another package's object is copied by, if it can be copied."""
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         if self._in_model or type(value).__module__ in _EMPTY:
             return _hash(kind)
         try:
-            return _hash(kind, pickle.dumps(value).hex())
+            made_of = value.__reduce_ex__(_PROTOCOL)
         except Exception:  # a client, a connection, an open file
             self.unseen.append(type(value).__qualname__)
             return _hash(kind)
+        if isinstance(made_of, str):
+            return _hash(kind, made_of)
+        return self._all(kind, *[list(p) if isinstance(p, Iterator) else p for p in made_of])
 
 
 def _is_code(value: Any) -> bool:

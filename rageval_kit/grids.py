@@ -127,6 +127,8 @@ def as_systems(systems: Any, baseline: Any, one_at_a_time: bool) -> dict[str, Sy
         TypeError: systems is neither a dict nor a grid and a function.
         ValueError: there is none, or one axis at a time is asked for without a grid.
     """
+    if not isinstance(one_at_a_time, bool):
+        raise wrong_type("one_at_a_time", "True or False", one_at_a_time)
     if is_grid(systems):
         return _of_grid(systems[0], systems[1], baseline, one_at_a_time)
     if not isinstance(systems, Mapping):

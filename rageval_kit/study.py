@@ -72,7 +72,7 @@ def as_study(
     # The settings of the run.
     if content is not None and (not isinstance(content, str) or not content.strip()):
         raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
-    if timed != 0 or isinstance(timed, bool):
+    if type(timed) is not int or timed != 0:
         timed = as_cutoff(timed, "timed")
     if isinstance(seed, np.random.Generator):
         raise wrong_type("seed", "a whole number from 0", seed)

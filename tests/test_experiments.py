@@ -365,6 +365,7 @@ def test_results_of_other_queries_are_named():
         ({"metrics": ["nDGC"]}, ValueError, ["nDGC", "nDCG"]),
         ({"baseline": "c"}, ValueError, ["'c'", "there are: a, b"]),
         ({"one_at_a_time": True}, ValueError, ["grid"]),
+        ({"one_at_a_time": pd.NA}, TypeError, ["one_at_a_time", "True or False"]),
         ({"content": ""}, TypeError, ["content", "handbook"]),
         ({"cost": 0.02}, TypeError, ["cost", "function"]),
         ({"timed": -1}, ValueError, ["timed"]),
