@@ -143,8 +143,9 @@ def label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
     pixels = [line.get_transform().transform(end)[1] for line, end in zip(lines, ends, strict=True)]
     heights = np.array(pixels) * 72 / ax.figure.dpi
 
-    for at, place in enumerate(spread(heights)):
-        shift, colour = (30, place - heights[at]), lines[at].get_color()
+    places = spread(heights)
+    for at in np.argsort(-heights, kind="stable"):
+        shift, colour = (30, places[at] - heights[at]), lines[at].get_color()
         leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
         style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
         write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
