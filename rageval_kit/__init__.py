@@ -24,10 +24,16 @@ _NAMES = {
     ),
     "duplicates": "duplicate_index find_duplicates fold fold_judgements search_folded unread_tails",
     "embeddings": "cached_embeddings load_embeddings shorten",
+    "experiment_files": "load_experiment save_experiment",
+    "experiment_plots": "plot_experiment",
+    "experiment_table": "Experiment",
+    "experiments": "experiment",
     "explanation": "Explanation explain",
+    "exploring": "explore",
     "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
     "fusion": "fuse",
+    "grids": "grid",
     "grounding": "faithfulness faithfulness_frame",
     "inspection": "check_results check_scores",
     "judges": "judge_agreement",
@@ -46,6 +52,7 @@ _NAMES = {
     "rankings": "Results",
     "relevance": "Policies Relevance relevance_matrix",
     "reranking": "rerank",
+    "reports": "flat to_html to_latex to_markdown",
     "search": "search_all",
     "suggesting": "KINDS RELEVANCE_PROMPT SUGGEST_PROMPT judge_relevance suggest_questions",
     "unjudged": "pool_to_settle score_bounds",
@@ -117,10 +124,16 @@ if TYPE_CHECKING:
         duplicate_index, find_duplicates, fold, fold_judgements, search_folded, unread_tails,
     )
     from rageval_kit.embeddings import cached_embeddings, load_embeddings, shorten
+    from rageval_kit.experiment_files import load_experiment, save_experiment
+    from rageval_kit.experiment_plots import plot_experiment
+    from rageval_kit.experiment_table import Experiment
+    from rageval_kit.experiments import experiment
     from rageval_kit.explanation import Explanation, explain
+    from rageval_kit.exploring import explore
     from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report
     from rageval_kit.fusion import fuse
+    from rageval_kit.grids import grid
     from rageval_kit.grounding import faithfulness, faithfulness_frame
     from rageval_kit.inspection import check_results, check_scores
     from rageval_kit.judges import judge_agreement
@@ -147,6 +160,7 @@ if TYPE_CHECKING:
     from rageval_kit.rankings import Results
     from rageval_kit.relevance import Policies, Relevance, relevance_matrix
     from rageval_kit.reranking import rerank
+    from rageval_kit.reports import flat, to_html, to_latex, to_markdown
     from rageval_kit.search import search_all
     from rageval_kit.suggesting import (
         KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT, judge_relevance, suggest_questions,

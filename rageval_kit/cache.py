@@ -352,6 +352,18 @@ def open_cache(path: str | Path | None) -> Iterator[Cache]:
         cache.close()
 
 
+@contextmanager
+def session_in(path: str | Path) -> Iterator[None]:
+    """Let a file keep, in the block, what else is kept in memory while Python runs."""
+    global _session
+    with open_cache(path) as cache:
+        before, _session = _session, cache
+        try:
+            yield
+        finally:
+            _session = before
+
+
 def _refuse_no_file(path: Any) -> None:
     """Refuse what SQLite would take for a cache in memory, or not at all."""
     if not isinstance(path, (str, os.PathLike)):

@@ -116,10 +116,25 @@ def compare(
     values = np.stack([values_of(columns, matrix) for matrix in matrices.values()], axis=1)
     labels = [column.label_of_mean for column in columns]
     rows = compare_values(values, names, names.index(baseline), labels, resamples, rng)
+    table = with_verdicts(rows, resamples)
+    n_compared = int(table["p"].count())
+    chosen = {"baseline": baseline, "resamples": resamples, "seed": seed, "comparisons": n_compared}
+    indexes = {name: knowledge(run).get("index") for name, run in runs.items()}
+    decided = what_was_decided(matrices[baseline], runs[baseline])
+    table.attrs = decided | chosen | {"indexes": indexes}
+    return table
+
+
+def with_verdicts(rows: Sequence[Mapping[str, Any]], resamples: int) -> pd.DataFrame:
+    """Return the rows of `compare_values` as a table, with Holm's p over all and the verdicts.
+
+    Raises:
+        ValueError: so few resamples cannot tell as many comparisons.
+    """
     table = pd.DataFrame(rows, columns=_COLUMNS).set_index(["metric", "run"])
 
     # Every comparison of the table counts as one more chance to be wrong.
-    tested = table.index.get_level_values("run") != baseline
+    tested = table["p"].notna()
     n_compared = int(tested.sum())
     if n_compared:
         table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_numpy())
@@ -129,10 +144,6 @@ def compare(
 
     table = table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
     table["verdict"] = [_verdict(row, n_compared) for row in table.to_dict("records")]
-    chosen = {"baseline": baseline, "resamples": resamples, "seed": seed, "comparisons": n_compared}
-    indexes = {name: knowledge(run).get("index") for name, run in runs.items()}
-    decided = what_was_decided(matrices[baseline], runs[baseline])
-    table.attrs = decided | chosen | {"indexes": indexes}
     return table
 
 
@@ -293,7 +304,7 @@ def resampled_means(values: np.ndarray, resamples: int, rng: np.random.Generator
     values, rng = _as_numbers(values, "values", ndim=2), as_generator(rng)
     n = len(values)
     means = []
-    for size in _parts(resamples, n):
+    for size in in_parts(resamples, n):
         drawn = rng.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
         times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
         means.append(times.astype(float) @ values / n)
@@ -312,14 +323,14 @@ def randomization_p(
     n = len(differences)
     seen = np.abs(differences.mean(axis=0))
     extreme = np.zeros(differences.shape[1], dtype=int)
-    for size in _parts(resamples, n):
+    for size in in_parts(resamples, n):
         signs = rng.integers(0, 2, size=(size, n), dtype=np.int8) * 2.0 - 1
         # The tolerance lets a flipped sum that is equal but for rounding count as equally extreme.
         extreme += (np.abs(signs @ differences / n) >= seen - _ROUNDING).sum(axis=0)
     return (extreme + 1) / (resamples + 1)
 
 
-def _parts(resamples: int, n: int) -> Iterator[int]:
+def in_parts(resamples: int, n: int) -> Iterator[int]:
     """Part the resamples of n queries, so that memory stays bounded."""
     resamples = as_cutoff(resamples, "resamples", _MOST_RESAMPLES)
     part = max(1, _CELLS // n)

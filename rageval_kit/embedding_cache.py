@@ -4,17 +4,21 @@ LangChain's own ``CacheBackedEmbeddings`` keeps nothing until the last batch is 
 model for another of the same namespace.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rageval_kit.cache import Cache, open_cache
+from rageval_kit.cache import Cache, open_cache, session_in
 from rageval_kit.identity import is_known, model_name, model_settings
 from rageval_kit.messages import is_list, wrong_type
 from rageval_kit.vectors import (
+    BATCH,
+    CHARACTERS,
     EmbeddingError,
     Side,
     ask,
@@ -31,7 +35,7 @@ class CachedEmbeddings(Embeddings):
     def __init__(
         self,
         inner: Embeddings,
-        path: str | Path,
+        path: str | Path | None,
         batch: int,
         characters: int,
         requests_per_minute: float | None,
@@ -118,9 +122,8 @@ class CachedEmbeddings(Embeddings):
 
     def _request(self, texts: list[str], side: Side, width: int | None = None) -> np.ndarray:
         self._wait()
-        kept = (
-            f"What was embedded before is kept in {self._path}: the same call goes on from there."
-        )
+        place = self._path or "memory"
+        kept = f"What was embedded before is kept in {place}: the same call goes on from there."
         self.requests += 1
         vectors = ask(self.inner, texts, noun="text", side=side, width=width, kept=kept)
         self.texts += len(texts)
@@ -130,6 +133,35 @@ class CachedEmbeddings(Embeddings):
     def _wait(self) -> None:
         if self._limiter:
             self._limiter.acquire()
+
+
+_shared_in: ContextVar[tuple[Path | None] | None] = ContextVar("shared_in", default=None)
+
+
+@contextmanager
+def shared_work(path: Path | None) -> Iterator[None]:
+    """Let stores that are built in the block pay for no text twice, and searches for no question.
+
+    Args:
+        path: of a file that keeps vectors and hits; None keeps them in memory while Python runs.
+    """
+    token = _shared_in.set((path,))
+    try:
+        with nullcontext() if path is None else session_in(path):
+            yield
+    finally:
+        _shared_in.reset(token)
+
+
+def shared(embeddings: Any) -> Any:
+    """Return the model as a block of `shared_work` asks it, and elsewhere as it is.
+
+    One that is not told by its probe, of a class of one's own, stays as it is.
+    """
+    where = _shared_in.get()
+    if where is None or isinstance(embeddings, CachedEmbeddings) or not is_known(embeddings):
+        return embeddings
+    return CachedEmbeddings(embeddings, where[0], BATCH, CHARACTERS, None)
 
 
 def _limiter(requests_per_minute: float | None) -> Any:

@@ -48,6 +48,7 @@ _NOT_IN_TREC = (
     "holds white space or a character that is not seen, or is empty: TREC's form cannot hold it. "
     "Save to a path that ends in .csv or .tsv, which hold any id",
 )
+_IN_NO_FILE = r"[\x00\ud800-\udfff]|^$"
 _JSON = re.compile(r'\s*[\[{]\s*["{]')
 
 # How a file begins that is no text, the endings that it may then have, what it is, and a cure.
@@ -175,7 +176,7 @@ def save_run(results: ResultsLike, path: str | Path, name: str = "rageval_kit") 
 
     rows = []
     for query_id, ranking in rankings.items():
-        scores = _falling_scores(ranking, lower_is_better)
+        scores = falling_scores(ranking, lower_is_better)
         for rank, (hit, score) in enumerate(zip(ranking, scores, strict=True), start=1):
             rows.append((query_id, hit["doc_id"], rank, score, name))
     if _column_mark(path):
@@ -287,7 +288,7 @@ def _rows_under_header(
 def _write_columns(path: str | Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     _refuse_unwritable(
         [str(value) for row in rows for value in row],
-        r"[\x00\ud800-\udfff]|^$",
+        _IN_NO_FILE,
         "is empty, or holds NUL or half a character (a lone surrogate), which no text can keep",
     )
 
@@ -368,7 +369,7 @@ def _numbers(path: str | Path, table: pd.DataFrame, column: str) -> pd.Series:
     return numbers
 
 
-def _falling_scores(ranking: Sequence[Hit], lower_is_better: bool | None) -> list[float]:
+def falling_scores(ranking: Sequence[Hit], lower_is_better: bool | None) -> list[float]:
     """Return scores that fall from each hit to the next, so far as a float32 tells them apart."""
     if any(hit.get("score") is None for hit in ranking):
         return [float(len(ranking) - position) for position in range(len(ranking))]
@@ -378,6 +379,11 @@ def _falling_scores(ranking: Sequence[Hit], lower_is_better: bool | None) -> lis
             below = float(np.nextafter(np.float32(scores[position - 1]), np.float32(-np.inf)))
             scores[position] = min(scores[position], below)
     return scores
+
+
+def is_writable(text: str) -> bool:
+    """Say whether a file can hold a text as an id: not empty, no NUL, no half a character."""
+    return not re.search(_IN_NO_FILE, text)
 
 
 def _refuse_unwritable(ids: Sequence[Any], unwritable: str, why: str) -> None:

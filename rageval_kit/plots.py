@@ -60,7 +60,7 @@ def plot_lines(
     from matplotlib.transforms import ScaledTranslation
 
     table = _as_lines(table)
-    ax = _axes(ax, (9, 5))
+    ax = new_axes(ax, (9, 5))
 
     # The axes reach from 0, or the lowest value, to a little above the highest.
     low, high = min(0.0, float(table.min().min())), max(float(table.max().max()), 1e-9)
@@ -69,7 +69,7 @@ def plot_lines(
 
     # Lines that coincide are moved by their own width, so that all can be seen.
     lines = []
-    names, lanes = _drawable_names(table, "line"), _lanes(table.to_numpy())
+    names, lanes = drawable_names(table, "line"), _lanes(table.to_numpy())
     looks = zip(table, names, lanes, cycle(_COLOURS), cycle(_MARKERS), strict=False)
     for column, name, lane, colour, marker in looks:
         values = table[column].dropna()
@@ -78,9 +78,9 @@ def plot_lines(
         line.set(markersize=10, transform=ax.transData + beside, label=name)
         lines.append(line)
 
-    ax.set(xlabel=_drawable(table.index.name or "", "x"), ylabel=_drawable(ylabel, "y"))
-    _finish(ax, title)
-    _label_ends(ax, lines)
+    ax.set(xlabel=drawable(table.index.name or "", "x"), ylabel=drawable(ylabel, "y"))
+    finish(ax, title)
+    label_ends(ax, lines)
     return ax
 
 
@@ -135,26 +135,36 @@ def _lanes(values: np.ndarray) -> list[int]:
 _LANES = (0, -1, 1, -2, 2, *range(3, 1000))
 
 
-def _label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
+def label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
     """Write each line's name behind its end, with a leader; names do not touch."""
-    from scipy.optimize import isotonic_regression
-
     # Where the lines end, in points; the layout must be known for it.
     ax.figure.canvas.figure.draw_without_rendering()
     ends = [line.get_xydata()[-1] for line in lines]
     pixels = [line.get_transform().transform(end)[1] for line, end in zip(lines, ends, strict=True)]
     heights = np.array(pixels) * 72 / ax.figure.dpi
 
-    # Each name as near to its end as the gap allows: the least squares from top to bottom.
-    order = np.argsort(-heights, kind="stable")
-    steps = _GAP * np.arange(len(lines))
-    places = isotonic_regression(heights[order] + steps, increasing=False).x - steps
-
-    for at, place in zip(order, places, strict=True):
-        shift, colour = (30, place - heights[at]), lines[at].get_color()
+    places = spread(heights)
+    for at in np.argsort(-heights, kind="stable"):
+        shift, colour = (30, places[at] - heights[at]), lines[at].get_color()
         leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
         style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
-        _write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
+        write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
+
+
+def spread(heights: np.ndarray) -> np.ndarray:
+    """Return places for labels, each as near to its height as the gap between labels allows.
+
+    >>> spread(np.array([100.0, 0.0, 100.0])).round(1).tolist()
+    [110.5, 0.0, 89.5]
+    """
+    from scipy.optimize import isotonic_regression
+
+    # The least squares from top to bottom.
+    order = np.argsort(-heights, kind="stable")
+    steps = _GAP * np.arange(len(heights))
+    places = np.empty(len(heights))
+    places[order] = isotonic_regression(heights[order] + steps, increasing=False).x - steps
+    return places
 
 
 def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -173,7 +183,7 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
     from matplotlib.patches import Rectangle
 
     n, k = matrix.gains.shape
-    ax = _axes(ax, (1.6 + 0.8 * k, 1.4 + 0.42 * n))
+    ax = new_axes(ax, (1.6 + 0.8 * k, 1.4 + 0.42 * n))
 
     # A square a rank, blue with the gain in it where the document is relevant.
     for (row, rank), gain in np.ndenumerate(matrix.gains):
@@ -186,8 +196,8 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
     # A row a query, from top to bottom; ranks far behind the last hit may be left out.
     ax.set(xlim=(0.5, k + 0.5), ylim=(n - 0.5, -0.5), xlabel="rank")
     ax.set_xticks(range(1, k + 1), matrix.ranks.astype(str))
-    ax.set_yticks(range(n), _drawable_names(matrix.query_ids, "query"))
-    _finish(ax, title)
+    ax.set_yticks(range(n), drawable_names(matrix.query_ids, "query"))
+    finish(ax, title)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     return ax
@@ -214,7 +224,7 @@ def plot_hits(
     """
     hits = _scored_hits(hits)
     grades = relevant_grades({"query_id": "plot_hits", "relevant_doc_ids": relevant_doc_ids})
-    ax = _axes(ax, (9, 1.4 + 0.5 * len(hits)))
+    ax = new_axes(ax, (9, 1.4 + 0.5 * len(hits)))
 
     # A dot a hit, with its score beside it. Titles, or doc_ids where no font has the letters.
     names = []
@@ -223,19 +233,19 @@ def plot_hits(
         fill, edge = (BLUE, BLUE) if found else (GREY, "#808080")
         ax.plot(hit["score"], rank, "o", markersize=14, color=fill, markeredgecolor=edge)
         words = f"{hit['score']:.3f}" + ("  relevant" if found else "")
-        _write(ax, words, (hit["score"], rank), (14, 0), va="center")
-        doc_id = _drawable(hit["doc_id"], f"hit {rank}")
-        names.append(f"{rank}. {_drawable(hit.get('title') or hit['doc_id'], doc_id)}")
+        write(ax, words, (hit["score"], rank), (14, 0), va="center")
+        doc_id = drawable(hit["doc_id"], f"hit {rank}")
+        names.append(f"{rank}. {drawable(hit.get('title') or hit['doc_id'], doc_id)}")
 
     # An arrow says on which side the better ones are.
-    xlabel, first, last = _drawable(xlabel, "score"), hits[0]["score"], hits[-1]["score"]
+    xlabel, first, last = drawable(xlabel, "score"), hits[0]["score"], hits[-1]["score"]
     if first != last:
         xlabel = f"← better    {xlabel}" if first < last else f"{xlabel}    better →"
     ax.set_yticks(range(1, len(hits) + 1), names)
     ax.grid(axis="y", color=GREY)
     ax.margins(x=0.08)
     ax.set(ylim=(len(hits) + 0.6, 0.4), axisbelow=True, xlabel=xlabel)
-    return _finish(ax, title)
+    return finish(ax, title)
 
 
 def _scored_hits(hits: Any) -> Sequence[Hit]:
@@ -273,34 +283,34 @@ def plot_comparison(
     columns = (*of_means, *of_change, "p_holm", "verdict")
     _refuse_other_table("plot_comparison", "compare(runs, all_qa)", table, columns)
     runs = _runs_of(table, metric)
-    ax = _axes(ax, (12, 1.7 + 0.8 * len(runs)))
+    ax = new_axes(ax, (12, 1.7 + 0.8 * len(runs)))
     ax.set_axis_off()
     means, change = ax.inset_axes((0, 0, 0.45, 1)), ax.inset_axes((0.5, 0, 0.45, 1))
 
     # Left the means; right what the verdict is about: difference, 0 and the corrected p.
     verdicts = []
     for row, (_, run) in enumerate(runs.iterrows()):
-        verdict = _drawable(run["verdict"], "").partition(";")[0].partition(":")[0]
+        verdict = drawable(run["verdict"], "").partition(";")[0].partition(":")[0]
         colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
-        _interval(means, row, run[of_means], BLACK, "{:.3f}")
+        draw_interval(means, row, run[of_means], BLACK, "{:.3f}")
         if not np.isnan(run["difference"]):
-            _interval(change, row, run[of_change], colour, "{:+.3f}")
+            draw_interval(change, row, run[of_change], colour, "{:+.3f}")
             verdict += f"\np_holm = {run['p_holm']:.2g}"
         verdicts.append(verdict)
     change.axvline(0, color=BLACK, linewidth=1, zorder=0)
 
     # The names of the runs on the left, the verdicts on the right.
-    means.set_yticks(range(len(runs)), _drawable_names(runs.index, "run"))
+    means.set_yticks(range(len(runs)), drawable_names(runs.index, "run"))
     change.set_yticks(range(len(runs)), verdicts)
     change.yaxis.tick_right()
     change.tick_params(axis="y", length=0)
     change.spines.left.set_visible(False)
-    for panel, what in ((means, _drawable(metric, "mean")), (change, "difference")):
+    for panel, what in ((means, drawable(metric, "mean")), (change, "difference")):
         panel.set(xlabel=f"{what}, 95 % interval", ylim=(len(runs) - 0.5, -0.7))
         panel.margins(x=0.1)
         panel.locator_params(axis="x", nbins=5)
-        _finish(panel, None)
-    return _finish(ax, title)
+        finish(panel, None)
+    return finish(ax, title)
 
 
 def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -313,12 +323,12 @@ def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return table.loc[[metric]].droplevel(0)
 
 
-def _interval(ax: "Axes", row: int, ends: Iterable[float], colour: str, form: str) -> None:
+def draw_interval(ax: "Axes", row: int, ends: Iterable[float], colour: str, form: str) -> None:
     """Draw an interval (low, middle, high), the value of its middle written above."""
     low, middle, high = ends
     ax.plot([low, high], [row, row], color=colour, linewidth=4, solid_capstyle="round")
     ax.plot(middle, row, "o", color=colour, markersize=12)
-    _write(ax, form.format(middle), (middle, row), (0, 10), colour, ha="center")
+    write(ax, form.format(middle), (middle, row), (0, 10), colour, ha="center")
 
 
 def plot_differences(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -332,7 +342,7 @@ def plot_differences(table: pd.DataFrame, ax: Ax = None, title: str | None = Non
         TypeError, ValueError: table is not `differences`'.
     """
     _refuse_other_table("plot_differences", "differences(runs, all_qa)", table, ("difference",))
-    ax = _axes(ax, (9, 4.5))
+    ax = new_axes(ax, (9, 4.5))
     change = table["difference"].dropna().sort_values(ascending=False).to_numpy()
     colours = np.where(change > 0, BLUE, np.where(change < 0, RED, GREY))
     ax.bar(range(len(change)), change, color=colours, width=1.0)
@@ -344,11 +354,11 @@ def plot_differences(table: pd.DataFrame, ax: Ax = None, title: str | None = Non
         (0.5, "center", f"equal on {len(change) - wins - losses}", BLACK),
         (1.0, "right", f"worse on {losses}", RED),
     ):
-        _write(ax, words, (place, 1), (0, 8), colour, ha=side, xycoords="axes fraction")
+        write(ax, words, (place, 1), (0, 8), colour, ha=side, xycoords="axes fraction")
 
     words = f"{len(change)} queries, sorted by difference"
     ax.set(xticks=[], xlabel=words, ylabel="difference")
-    return _finish(ax, title, pad=36)
+    return finish(ax, title, pad=36)
 
 
 def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -367,7 +377,7 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
     if "lower_is_better" not in curve.attrs:
         lost = '.attrs["lower_is_better"], which says on which side to refuse'
         raise ValueError(f"The table has lost {lost}. Draw {maker} itself.")
-    ax = _axes(ax, (9, 5))
+    ax = new_axes(ax, (9, 5))
     lower = curve.attrs["lower_is_better"]
     known = curve.dropna().sort_values("threshold")
 
@@ -376,12 +386,12 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
         ax.plot(known["threshold"], known[column], color=colour, linewidth=_WIDTH)
         x, y = known[["threshold", column]].iloc[-1 if right else 0]
         side = "right" if right else "left"
-        _write(ax, column.replace("_", " "), (x, y), (0, 8), colour, ha=side)
+        write(ax, column.replace("_", " "), (x, y), (0, 8), colour, ha=side)
 
     limit = "farther than this (distance)" if lower else "below this (similarity)"
     words = f"refuse if the best hit is {limit}"
     ax.set(ylim=(-0.03, 1.15), xlabel=words, ylabel="share of queries")
-    return _finish(ax, title)
+    return finish(ax, title)
 
 
 def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str]) -> None:
@@ -406,7 +416,7 @@ def _not_drawn(plot: str, wanted: str, found: Any) -> TypeError:
     return TypeError(f"{plot} draws {wanted}; found {describe(found)}.")
 
 
-def _axes(ax: Any, size: _Pair) -> "Axes":
+def new_axes(ax: Any, size: _Pair) -> "Axes":
     """Return the axes that were given, or those of a new figure."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
@@ -416,21 +426,21 @@ def _axes(ax: Any, size: _Pair) -> "Axes":
     return ax or plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def _write(
+def write(
     ax: "Axes", words: str, xy: _Pair, shift: _Pair, colour: str = BLACK, **style: Any
 ) -> None:
     """Write words beside a point, shifted by points, in the colour darkened enough to be read."""
     from matplotlib.colors import to_rgb
 
     ink = [0.65 * part for part in to_rgb(colour)]
-    ax.annotate(words, xy, xytext=shift, textcoords="offset points", color=ink, **style)
+    ax.annotate(words, xy, xytext=shift, **{"textcoords": "offset points", "color": ink, **style})
     ax.texts[-1].set(fontsize=_TEXT, fontfamily=_fonts())
 
 
-def _finish(ax: "Axes", title: str | None, pad: float = 10) -> "Axes":
+def finish(ax: "Axes", title: str | None, pad: float = 10) -> "Axes":
     """Give the axes their title, sizes and fonts, and return them."""
     if title is not None:
-        ax.set_title(_drawable(title, ""), pad=pad)
+        ax.set_title(drawable(title, ""), pad=pad)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=14, labelfontfamily=_fonts())
     for text, size in ((ax.title, 16), (ax.xaxis.label, 14), (ax.yaxis.label, 14)):
@@ -451,11 +461,12 @@ def korean_font() -> str | None:
     return next(iter(_fonts()[1:]), None)
 
 
-def _drawable_names(names: Iterable[Any], otherwise: str) -> list[str]:
-    return [_drawable(name, f"{otherwise} {number}") for number, name in enumerate(names, start=1)]
+def drawable_names(names: Iterable[Any], otherwise: str) -> list[str]:
+    """Return the names, or where no font has their letters a word and a number."""
+    return [drawable(name, f"{otherwise} {number}") for number, name in enumerate(names, start=1)]
 
 
-def _drawable(text: Any, otherwise: str) -> str:
+def drawable(text: Any, otherwise: str) -> str:
     """Return the text, or what to write where no installed font has its letters."""
     from matplotlib.font_manager import findfont, get_font
 

@@ -211,7 +211,7 @@ def match(
         cutoffs: the ranks that must have a column.
         policies: see `Policies`.
     """
-    chosen = _complete(policies)
+    chosen = complete_policies(policies)
     _warn_of_the_search(judged, results, depth)
     _refuse_folded_away(judged, results)
     found = read_hits(results, judged, None if chosen["duplicates"] == "unique" else depth)
@@ -267,7 +267,8 @@ def match(
     return matrix
 
 
-def _complete(policies: Mapping[str, Any]) -> Policies:
+def complete_policies(policies: Mapping[str, Any]) -> Policies:
+    """Return every policy, by default where it was not given, or refuse what is none."""
     for name, value in policies.items():
         if name not in _CHOICES:
             hint = " The cutoff is called k here." if name == "ks" else ""

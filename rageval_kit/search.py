@@ -36,6 +36,7 @@ from rageval_kit.vectors import (
     ask,
     batches,
     first_words,
+    note_needed,
     probe,
     refuse_zeros,
     unit,
@@ -133,19 +134,19 @@ def as_search(vectorstore: Any, content: str | None, at_once: int) -> Search:
         raise wrong_type("content", 'a text such as "handbook 2026-11-30", or None', content)
     if is_faiss(vectorstore):
         return partial(search_cached, FaissIndex(vectorstore))
-    if _gives_index(vectorstore):
+    if gives_index(vectorstore):
         return partial(search_cached, vectorstore.as_index())
     return AnyStore(vectorstore, content, at_once).search
 
 
-def _gives_index(vectorstore: Any) -> bool:
+def gives_index(vectorstore: Any) -> bool:
     """Say whether it is a retriever of the kit's, which is searched through an `Index`."""
     return hasattr(type(vectorstore), "as_index")
 
 
 def look_over(results: Results, queries: Sequence[Record], vectorstore: Any) -> None:
     """Warn of fewer hits than were asked for, and of ids that LangChain made up."""
-    if not is_faiss(vectorstore) and not _gives_index(vectorstore):
+    if not is_faiss(vectorstore) and not gives_index(vectorstore):
         warn_of_few(vectorstore, results)
 
     # Made up is what looks so where the judgements call documents otherwise.
@@ -178,6 +179,8 @@ def search_cached(
     """Return the first k hits of every question, from the cache where it has them."""
     asked = {query_id: index.asked(question) for query_id, question in questions.items()}
     texts = list(dict.fromkeys(asked.values()))  # a question asked twice is searched once
+    if index.embeds:
+        note_needed(texts)
     with open_cache(cache) as stored:
         # What is known needs no vector; else a question is looked at by its own.
         key = index.key(stored)
@@ -289,6 +292,7 @@ class Index(ABC):
         model: a name of what a question is searched with, for a reader.
         is_known: whether `key` tells all that it does; else it may change unseen.
         is_exact: whether a question is compared with every document.
+        embeds: whether a question becomes a vector.
         fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
         score_name, lower_is_better: what the scores are, and their direction.
         why_few: a sentence's end: why a question may find fewer documents than there are.
@@ -297,6 +301,7 @@ class Index(ABC):
     model: str
     is_known: bool
     is_exact = True
+    embeds = False
     fingerprint: str
     score_name: str
     lower_is_better: bool
@@ -353,6 +358,7 @@ class Index(ABC):
 class FaissIndex(Index):
     """LangChain's FAISS store: vectors and documents in one order."""
 
+    embeds = True
     why_few = (
         "the index searches only a part of itself (an approximate one, such as IVF or HNSW). Let "
         "it look at more: a larger nprobe or efSearch."

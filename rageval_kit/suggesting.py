@@ -124,6 +124,8 @@ def suggest_questions(
     drawn = list(_draw(records, n, _as_kinds(kinds), rng))
     asking = Asking(llm, _QUESTION, 2, cache)
     requests = [_question_request(number, *of) for number, of in enumerate(drawn, start=1)]
+    if not isinstance(dry_run, bool):
+        raise wrong_type("dry_run", "True or False", dry_run)
     if dry_run:
         asking.print_cost(requests)
         return []
@@ -334,6 +336,8 @@ def judge_relevance(
     want_askable(llm, prompt, ("question", "document"))
     pairs, asking = read_pool(pool, docs), Asking(llm, _GRADE, retries, cache)
     requests = [_grade_request(prompt, pair) for pair in pairs]
+    if not isinstance(dry_run, bool):
+        raise wrong_type("dry_run", "True or False", dry_run)
     if dry_run:
         asking.print_cost(requests)
         pairs, requests = [], []

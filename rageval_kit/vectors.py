@@ -4,6 +4,7 @@ What a model answers to one fixed text, its *probe*, is what it is known by: two
 prompts or two models of one name give it two vectors.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -33,6 +34,15 @@ PROBE = (
 
 # A service gives one text not quite the same numbers each time: a cosine of 0.9999, as a distance.
 _APART = 0.0141
+
+
+# What searches and stores needed since Python started, whether it was kept or asked for anew.
+needed: Counter[str] = Counter()
+
+
+def note_needed(texts: Sequence[str]) -> None:
+    """Count texts that a store or a search needs the vectors of."""
+    needed.update(texts=len(texts), characters=sum(map(len, texts)))
 
 
 class EmbeddingError(ValueError):

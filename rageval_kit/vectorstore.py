@@ -40,7 +40,16 @@ from rageval_kit.indexes import (
     unwritten_settings,
 )
 from rageval_kit.messages import count, describe, name_some, show_progress, warn_user, wrong_type
-from rageval_kit.vectors import EmbeddingError, alike, ask, batches, probe, refuse_zeros, unit
+from rageval_kit.vectors import (
+    EmbeddingError,
+    alike,
+    ask,
+    batches,
+    note_needed,
+    probe,
+    refuse_zeros,
+    unit,
+)
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
@@ -178,8 +187,12 @@ def embed_documents(
     Raises:
         ValueError: a vector is none, has another width, NaN, or is all zeros.
     """
+    from rageval_kit.embedding_cache import shared
+
     texts = [document.page_content for document in documents]
     names = [str(document.id) for document in documents]
+    note_needed(texts)
+    embeddings = shared(embeddings)
     done: list[np.ndarray] = []
     for part in show_progress(batches(texts), "embedding", "document", lambda p: p.stop - p.start):
         done.append(ask(embeddings, texts[part], names[part], width=width, kept=_LOST))

@@ -2728,7 +2728,55 @@ def expect_plot(a, doubts):
     return drawn
 
 
+def usual_experiment(a, doubts):
+    usual(a["result"], doubts, "result", lambda it: isinstance(it, rageval_kit.Experiment))
+
+
+def expect_experiment(a, doubts):
+    """Much may be refused; where it is not, the means are those of the metric's own function."""
+    doubts.append("every argument of a study")
+
+    def check(seen):
+        result, (label, *_) = seen.value, seen.value.record["metrics"]
+        want(list(result.table.index) == list(result.record["systems"]), "rows")
+        for name, run in result.runs.items():
+            record = result.record
+            table = rageval_kit.per_query(
+                result.all_qa, run, record["k"], [label], **record["policies"]
+            )
+            want_close(result.table.loc[name, "mean"], table.iloc[:, 0].mean(), f"mean of {name}")
+        for name in set(result.table.index) - set(result.runs):
+            want(result.table.loc[name, "error"] != "", f"{name} failed and says not why")
+
+    return check
+
+
+def expect_report(a, doubts):
+    usual_experiment(a, doubts)
+    return lambda seen: want(type(seen.value) in (str, dict), "no text and no numbers")
+
+
+def expect_of_experiment(a, doubts):
+    if "result" in a:
+        usual_experiment(a, doubts)
+    doubts.append("a path, or documents, or nothing to draw")
+    return lambda seen: NotImplemented
+
+
+def expect_grid(a, doubts):
+    if not all(isinstance(values, (list, tuple, dict)) for values in a.values()):
+        doubts.append("what is no list")
+    doubts.append("names of values")
+    return lambda seen: NotImplemented
+
+
 EXPECT = {
+    **dict.fromkeys(("to_markdown", "to_html", "to_latex", "flat"), expect_report),
+    **dict.fromkeys(
+        ("plot_experiment", "explore", "save_experiment", "load_experiment"), expect_of_experiment
+    ),
+    "experiment": expect_experiment,
+    "grid": expect_grid,
     "holm": expect_holm,
     "queries_needed": expect_queries_needed,
     "resampled_means": expect_resampled_means,

@@ -16,6 +16,7 @@ import itertools
 import json
 import math
 import random
+import tempfile
 import types
 import unicodedata
 import warnings
@@ -1564,6 +1565,43 @@ def make_compared(r, w):
     return called("compare", {"runs": hits, "all_qa": w.all_qa, "k": 3, "resamples": 500})
 
 
+def make_experiment(r, w):
+    systems = {"old": w.hits, "new": {q: r.sample(its, len(its)) for q, its in w.hits.items()}}
+    return called("experiment", {"systems": systems, "all_qa": w.all_qa, "k": 3, "timed": 0})
+
+
+def make_systems(r, w):
+    runs = make_runs(r, w)
+    if r.random() < 0.3:
+        runs["new"] = r.choice((gives(w.hits), make_store(r, w)))
+    return runs
+
+
+@lazy
+def gives(hits):
+    """Return a function of all_qa."""
+    return lambda all_qa: hits
+
+
+@lazy
+def saved_experiment(made, name, data):
+    """Return the folder of an experiment; one of its files holds something else where it is named."""
+    folder = Path(tempfile.mkdtemp(dir="."))
+    with contextlib.suppress(Exception):
+        rageval_kit.save_experiment(made, folder)
+    if name:
+        (folder / name).write_text(data)
+    return folder
+
+
+def odd_saved_experiment(r, w, value):
+    if r.random() < 0.3:
+        return odd_path(r, w, value)
+    data = ("", "[]", "null", "{}", "x", '{"version": 1, "kept": {}, "systems": {}}', "a,b\n1,2\n")
+    name = r.choice(("record.json", "table.csv", "queries.jsonl"))
+    return saved_experiment(make_experiment(r, w), name, r.choice(data))
+
+
 def make_compared_queries(r, w):
     hits = {
         name: {q: r.sample(ranking, len(ranking)) for q, ranking in w.hits.items()}
@@ -1795,6 +1833,16 @@ KINDS = {
     "evaluated": Kind(make_evaluated, odd_called),
     "compared": Kind(make_compared, odd_called),
     "compared_queries": Kind(make_compared_queries, odd_called),
+    "systems": Kind(make_systems, odd_runs),
+    "save": Kind(lambda r, w: new_path("monday"), odd_path),
+    "one_at_a_time": Kind(choice_of(False, False, True)),
+    "timed": Kind(choice_of(0, 1)),
+    "cost": Kind(choice_of(None)),
+    "result": Kind(make_experiment, odd_called),
+    "experiment_folder": Kind(
+        lambda r, w: saved_experiment(make_experiment(r, w), "", ""), odd_saved_experiment
+    ),
+    "kind": Kind(choice_of("difference", "difference", "time", "money", "kind")),
     "questions": Kind(lambda r, w: {qa["query_id"]: qa["question"] for qa in w.all_qa}, odd_data),
     "folded": Kind(lambda r, w: {f"{doc_id}#2": doc_id for doc_id in w.doc_ids}, odd_data),
 }  # fmt: skip
@@ -1834,6 +1882,8 @@ KIND_OF = {
     ("load_pairs", "query_id"): "column",
     ("load_vectorstore", "folder"): "store_folder",
     ("save_vectorstore", "folder"): "new_folder",
+    ("save_experiment", "folder"): "new_folder",
+    ("load_experiment", "folder"): "experiment_folder",
     ("save_run", "path"): "new_file",
     ("save_run", "name"): "run_name",
     ("save_qrels", "path"): "new_file",
@@ -1860,12 +1910,13 @@ CONSTANTS = {
 }  # fmt: skip
 # What functions of the kit return, and the type of their policies: nobody makes one by hand, and a
 # dataclass or TypedDict looks at nothing. What they can do is tried on those that come back.
-RETURNED = {"Explanation", "Finding", "Policies", "Relevance", "Report"}
+RETURNED = {"Experiment", "Explanation", "Finding", "Policies", "Relevance", "Report"}
 # How often a name is called, beside once: what is read by many, and what takes long.
 WEIGHTS = {
     "per_query": 3, "evaluate": 3, "explain": 2, "check_results": 1.5, "compare": 0.4,
     "diagnose": 0.7, "plot_abstention": 0.1, "plot_comparison": 0.1, "plot_differences": 0.1,
-    "plot_hits": 0.1, "plot_lines": 0.1, "plot_relevance_matrix": 0.1, "load_embeddings": 0.3,
+    "plot_hits": 0.1, "plot_lines": 0.1, "plot_experiment": 0.1, "explore": 0.3, "experiment": 0.6,
+    "plot_relevance_matrix": 0.1, "load_embeddings": 0.3,
     "save_vectorstore": 0.5, "judging_form": 0.3, "pool_to_settle": 0.5, "load_vectorstore": 0.5, "search_folded": 0.7,
 }  # fmt: skip
 

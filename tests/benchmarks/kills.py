@@ -42,7 +42,7 @@ from langchain_core.embeddings import Embeddings
 import rageval_kit as rk
 
 VERDICTS = WHOLE, LOST, MIXED = "whole", "lost", "mixed"
-N_DOCS, N_QUERIES, N_ASKED = 1_000, 1_000, 150
+N_DOCS, N_QUERIES, N_ASKED, N_SYSTEMS = 1_000, 1_000, 150, 30
 A_PROBE = 4  # texts by which a session knows its model
 
 
@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--stages", default=",".join(STAGES))
     options = parser.parse_args()
     stages, rng = options.stages.split(","), random.Random(options.seed)
-    if set(stages) - {"saving", "asking"}:
+    if set(stages) - {"saving", "asking", "experimenting"}:
         importlib.import_module("langchain_openai")  # once, before the forks
 
     with serving() as server:
@@ -62,10 +62,10 @@ def main():
             name: kill_often(STAGES[name], options.kills, options.sessions, rng, server)
             for name in stages
         }
-    print(f"{'stage':12}{'kills':>8}" + "".join(f"{verdict:>8}" for verdict in VERDICTS))
+    print(f"{'stage':14}{'kills':>8}" + "".join(f"{verdict:>8}" for verdict in VERDICTS))
     for name, counts in found.items():
         row = "".join(f"{counts[verdict]:8}" for verdict in VERDICTS)
-        print(f"{name:12}{options.kills:8}{row}")
+        print(f"{name:14}{options.kills:8}{row}")
     sys.exit(any(counts[LOST] + counts[MIXED] for counts in found.values()))
 
 
@@ -285,6 +285,32 @@ def is_embedded(store):
     return np.allclose(store.index.reconstruct_n(0, N_DOCS), right)
 
 
+def made(n):
+    """Return the results of a system of a grid, in which n decides how many queries are answered."""
+    pay(Path.cwd(), [f"system {n}"])
+    time.sleep(0.005)
+    return {
+        qa["query_id"]: [{"doc_id": "A" if number % (n + 2) else "B"}]
+        for number, qa in enumerate(queries(N_ASKED))
+    }
+
+
+def experiment(folder):
+    """Run a grid and return its table, in which nothing is timed."""
+    os.chdir(folder)
+    all_qa = [{**qa, "relevant_doc_ids": ["A"]} for qa in queries(N_ASKED)]
+    systems = (rk.grid(n=range(N_SYSTEMS)), made)
+    return rk.experiment(systems, all_qa, k=1, metrics=["RR"], save=folder / "saved").table
+
+
+def is_the_table(table):
+    folder = Path(tempfile.mkdtemp())
+    try:
+        return table.equals(experiment(folder))
+    finally:
+        shutil.rmtree(folder)
+
+
 class Stage(NamedTuple):
     """What is killed, how it is done again, when that is right, and the texts of a batch."""
 
@@ -299,6 +325,7 @@ STAGES = {
     "searching": Stage(search, search, is_searched, 256),
     "asking": Stage(ask, ask, is_asked, 8),
     "generating": Stage(generate, generate, is_generated, 1),
+    "experimenting": Stage(experiment, experiment, is_the_table, 1),
 }
 if hasattr(rk, "cached_embeddings"):
     STAGES["embedding"] = Stage(embed, embed, is_embedded, 64)
