@@ -107,10 +107,9 @@ class Fingerprints:
             return self._table(value)
         if isinstance(value, (type, ModuleType, partial)) or _is_code(value):
             return self._code(value)
-        if is_faiss(value):
-            return self._all("FAISS", FaissIndex(value).fingerprint, value.embedding_function)
-        if gives_index(value):
-            return _hash("index", value.as_index().fingerprint)
+        if is_faiss(value) or gives_index(value):
+            index = FaissIndex(value) if is_faiss(value) else value.as_index()
+            return self._all("index", index.fingerprint, getattr(value, "embedding_function", None))
         return self._object(value)
 
     def _collection(self, value: Any) -> str:
