@@ -30,7 +30,6 @@ _NAMES = {
     "experiments": "experiment",
     "explanation": "Explanation explain",
     "exploring": "explore",
-    "files": "load_qrels load_run save_qrels save_run",
     "findings": "Finding Report",
     "fusion": "fuse",
     "grids": "grid",
@@ -55,6 +54,7 @@ _NAMES = {
     "reports": "flat to_html to_latex to_markdown",
     "search": "search_all",
     "suggesting": "KINDS RELEVANCE_PROMPT SUGGEST_PROMPT judge_relevance suggest_questions",
+    "trec": "load_qrels load_run save_qrels save_run",
     "unjudged": "pool_to_settle score_bounds",
     "validation": "validate_dataset",
     "vectorstore": "add_documents build_vectorstore load_vectorstore save_vectorstore",
@@ -130,7 +130,6 @@ if TYPE_CHECKING:
     from rageval_kit.experiments import experiment
     from rageval_kit.explanation import Explanation, explain
     from rageval_kit.exploring import explore
-    from rageval_kit.files import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.findings import Finding, Report
     from rageval_kit.fusion import fuse
     from rageval_kit.grids import grid
@@ -165,6 +164,7 @@ if TYPE_CHECKING:
     from rageval_kit.suggesting import (
         KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT, judge_relevance, suggest_questions,
     )
+    from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.unjudged import pool_to_settle, score_bounds
     from rageval_kit.validation import validate_dataset
     from rageval_kit.vectorstore import (

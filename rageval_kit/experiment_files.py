@@ -19,16 +19,15 @@ from rageval_kit.documents import Record
 from rageval_kit.experiment_table import Experiment, Facts, as_experiment
 from rageval_kit.files import (
     as_path,
-    load_run,
     make_folder,
     no_formula,
     read_jsonl,
     read_text,
-    save_run,
     write_whole,
 )
 from rageval_kit.messages import printable
 from rageval_kit.rankings import Hit, Results, as_rankings
+from rageval_kit.trec import load_run, save_run
 
 _RECORD, _TABLE, _QUERIES, _RUNS = "record.json", "table.csv", "queries.jsonl", "runs"
 WORK = "work.sqlite"  # vectors and hits on the way; may be deleted

@@ -9,7 +9,7 @@ import numpy as np
 
 from rageval_kit.comparison import as_generator, matrices_of
 from rageval_kit.experiment_table import Facts
-from rageval_kit.files import falling_scores, is_writable
+from rageval_kit.files import is_writable
 from rageval_kit.identity import model_name, without_cache
 from rageval_kit.judgements import (
     AllQA,
@@ -31,6 +31,7 @@ from rageval_kit.metrics import Column, Metrics, as_columns, values_of
 from rageval_kit.rankings import Hit, Results, as_rankings, direction, run_both_ways
 from rageval_kit.relevance import Policies, complete_policies
 from rageval_kit.search import search_all
+from rageval_kit.trec import falling_scores
 from rageval_kit.vectors import needed
 from rageval_kit.vectorstore import is_faiss, stored_documents
 
