@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from rageval_kit.indexes import index_bytes
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import as_cutoff, count, name_some, warn_user, wrong_type
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
@@ -142,8 +143,6 @@ def index_costs(stores: Mapping[str, "FAISS"], all_qa: AllQA, k: int = 10) -> pd
         TypeError: stores is no dict of FAISS stores.
         ValueError: the first is not exact, or another has other documents or another model.
     """
-    import faiss
-
     k = as_cutoff(k)
     if not isinstance(stores, Mapping) or not stores:
         raise wrong_type("stores", '{"Flat": build_vectorstore(docs, embeddings), ...}', stores)
@@ -159,7 +158,7 @@ def index_costs(stores: Mapping[str, "FAISS"], all_qa: AllQA, k: int = 10) -> pd
     exact = next(iter(found.values()))
     rows = []
     for name, store in stores.items():
-        size = len(faiss.serialize_index(store.index))
+        size = index_bytes(store.index)
         rows.append({
             f"Agreement@{k}": agreement(exact, found[name], k)[f"Agreement@{k}"].mean(),
             "bytes": size,

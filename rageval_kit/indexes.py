@@ -182,3 +182,15 @@ def unwritten_settings(index: Any) -> dict[str, Any]:
     }
     values = {name: getattr(part, name, usual) for name, (part, usual) in parts.items()}
     return {name: value for name, value in values.items() if value != parts[name][1]}
+
+
+def index_bytes(index: Any) -> int:
+    """Return the bytes of a FAISS index as it is written to a file."""
+    import faiss
+
+    sizes: list[int] = []
+    in_pieces = faiss.PyCallbackIOWriter(  # type: ignore[attr-defined]
+        lambda piece: sizes.append(len(piece)), 2**20
+    )
+    faiss.write_index(index, in_pieces)
+    return sum(sizes)

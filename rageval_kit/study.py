@@ -11,6 +11,7 @@ from rageval_kit.comparison import as_generator, matrices_of
 from rageval_kit.experiment_table import Facts
 from rageval_kit.files import is_writable
 from rageval_kit.identity import model_name, without_cache
+from rageval_kit.indexes import index_bytes
 from rageval_kit.judgements import (
     AllQA,
     Judgements,
@@ -37,7 +38,6 @@ from rageval_kit.vectorstore import is_faiss, stored_documents
 
 _ASKED = ("similarity_search", "invoke")  # how a store or a retriever is asked one question
 _KEPT = ("query_id", "question", "kind")  # of a query, beside its judgements
-_BYTES = 2**20  # of an index, counted at once
 
 
 class Study(NamedTuple):
@@ -227,7 +227,7 @@ def _costs(made: Any, rankings: Results, study: Study, texts: Counter[str]) -> F
     }
     if is_faiss(made):
         facts["model"] = model_name(made.embedding_function)
-        facts["index_bytes"] = _size(made.index)
+        facts["index_bytes"] = index_bytes(made.index)
         facts |= _texts(made, study, texts)
     if study.timed and _is_store(made):
         facts["milliseconds"] = _milliseconds(made, study)
@@ -240,18 +240,6 @@ def _characters(rankings: Results, k: int) -> float | None:
     if not all(isinstance(content, str) for content in contents):
         return None
     return sum(len(str(content)) for content in contents) / max(len(rankings), 1)
-
-
-def _size(index: Any) -> int:
-    """Return the bytes of a FAISS index as it is written to a file."""
-    import faiss
-
-    sizes: list[int] = []
-    in_pieces = faiss.PyCallbackIOWriter(  # type: ignore[attr-defined]
-        lambda piece: sizes.append(len(piece)), _BYTES
-    )
-    faiss.write_index(index, in_pieces)
-    return sum(sizes)
 
 
 def _texts(store: Any, study: Study, texts: Counter[str]) -> Facts:
