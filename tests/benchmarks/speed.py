@@ -12,6 +12,8 @@ lecture's dict of lists is put against pytrec-eval-terrier with its own dicts.
   Seconds far above the CPU seconds (of all threads) say that the machine was busy: then measure again.
 * Engines that want dicts get them from the fastest conversion that was found (`as_dicts`). ranx refuses the columns
   of pandas 3 (`Run.from_df` asserts object), and its own conversion is slower than this one in any case.
+* pandas keeps texts as Python's objects in the default install, and otherwise where pyarrow is installed: run it in both,
+  the second time in an environment with the extra `parquet`.
 * numba compiles ranx for the length of the ids at the first call, before the clock starts.
 * Memory: each engine runs in a process of its own, which imports it, warms it up on 20 queries and builds the data.
   Then the process's highest size is set back to the present one (Linux) and read (ru_maxrss), the engine is called,
@@ -376,7 +378,10 @@ def highest_size():
 
 
 def report(engines, options):
-    print(f"{options.queries:,} queries x {options.hits:,} hits, ids of dtype {options.id_dtype}\n")
+    kept = "with pyarrow" if importlib.util.find_spec("pyarrow") else "without pyarrow"
+    print(
+        f"{options.queries:,} queries x {options.hits:,} hits, ids of dtype {options.id_dtype}, {kept}\n"
+    )
     # Memory first: a process inherits the highest size of the one that started it, which is still small.
     takers = {
         form: [name for name in engines if form != "dicts" or name in (KIT, OTHERS[0])]
