@@ -14,6 +14,7 @@ from rageval_kit import (
     build_vectorstore,
     load_dataset,
     load_embeddings,
+    load_run,
     per_query,
     search_all,
     validate_dataset,
@@ -321,6 +322,21 @@ def test_questions_of_one_language_find_documents_of_the_other(
         results = search_all(bundled_store(f"campus/{searched}"), all_qa, 10)
         table = per_query(all_qa, results, metrics=["nDCG@10"])
     assert table["nDCG@10"].mean() == pytest.approx(mean, abs=5e-4)
+
+
+# ---------------------------------------------------------------- the recorded runs
+
+
+RUNS = sorted((CAMPUS / "runs").glob("*.trec.gz"))
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name.removesuffix(".trec.gz"))
+def test_a_recorded_run_has_ten_documents_of_the_collection_for_every_query(collection, path):
+    run, (docs, all_qa) = load_run(path), collection["ko"]  # the ids are those of both languages
+    assert run.groupby("query_id", sort=False).size().to_dict() == {
+        qa["query_id"]: 10 for qa in all_qa
+    }
+    assert set(run["doc_id"]) <= {doc["doc_id"] for doc in docs}
 
 
 # ---------------------------------------------------------------- the difficulty
