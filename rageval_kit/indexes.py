@@ -18,6 +18,9 @@ from rageval_kit.messages import count, shown, warn_user, wrong_type
 
 _EXAMPLES = '"Flat", "HNSW32", "IVF32,Flat", "PQ64" or "SQ8"'
 
+# What FAISS takes, and then takes the whole of Python down with.
+_DEADLY = re.compile(r"(?<!\d)0+(?!\d)|HNSW0*1(?!\d)")
+
 # What FAISS says of training.
 _FEW = re.compile(r"WARNING clustering (\d+) points to (\d+) centroids: .* at least (\d+) .*\n?")
 _TOO_FEW = re.compile(r"Number of training points \((\d+)\) .* number of clusters \((\d+)\)")
@@ -51,6 +54,11 @@ def empty_index(text: str, width: int) -> Any:
             f"index={shown(text)}: the scores of LSH are numbers of bits, and no squared L2 "
             f"distances. Choose another, such as {_EXAMPLES}."
         )
+    if found := _DEADLY.search(text):
+        raise ValueError(
+            f"index={shown(text)}: FAISS cannot build it with {found.group()}. Choose a larger "
+            f"number there, or another index, such as {_EXAMPLES}."
+        )
     try:
         return faiss.index_factory(width, text, faiss.METRIC_L2)
     except (RuntimeError, MemoryError, OverflowError, IndexError) as error:
@@ -78,7 +86,7 @@ def fill_index(index: Any, vectors: np.ndarray, text: str) -> None:
             if not index.is_trained:
                 index.train(vectors)
             index.add(vectors)
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         raise _no_training(text, error) from error
 
     # Without a map an inverted file (IVF) cannot give a vector back by its position.
@@ -87,7 +95,7 @@ def fill_index(index: Any, vectors: np.ndarray, text: str) -> None:
         lists.make_direct_map()
 
 
-def _no_training(text: str, error: RuntimeError) -> ValueError:
+def _no_training(text: str, error: Exception) -> ValueError:
     found = _TOO_FEW.search(str(error))
     if not found:
         return ValueError(

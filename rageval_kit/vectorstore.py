@@ -242,6 +242,8 @@ def stored_documents(vectorstore: "FAISS") -> list["Document"]:
 def stored_lengths(vectorstore: "FAISS") -> np.ndarray | None:
     """Return the length of every stored vector; None where the index cannot give its vectors."""
     index, lengths = vectorstore.index, []
+    if not keeps_vectors(index):  # FAISS itself falls over some shorter ones that were loaded
+        return None
     try:
         for start in range(0, index.ntotal, _BLOCK):
             block = index.reconstruct_n(start, min(_BLOCK, index.ntotal - start))
