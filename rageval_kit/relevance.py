@@ -367,12 +367,12 @@ def _match_documents(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.nd
 
     judgement: list[int] = []
     repeated = np.zeros(len(found.docs), dtype=bool)
+    is_twice = False
     for (start, end), (first, last) in zip(pairwise(ours), pairwise(theirs), strict=True):
         docs, hits = judged.docs[start:end].tolist(), found.docs[first:last].tolist()
         places = {doc_id: place for place, doc_id in enumerate(docs, start)}
         judgement.extend(map(places.get, hits, repeat(-1)))
-        if len(places) < len(docs):
-            refuse_repeated(judged)
+        is_twice = is_twice or len(places) < len(docs)
         if len(set(hits)) < len(hits):
             repeated[first:last] = pd.Index(hits, dtype=object).duplicated()
         is_plain = is_plain and "".join(docs + hits).isascii()
@@ -380,6 +380,8 @@ def _match_documents(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.nd
     # Only what is not ASCII can be written in two ways.
     if not is_plain:
         refuse_confusable(list(dict.fromkeys(chain(judged.docs, found.docs))), "doc_id")
+    if is_twice:
+        refuse_repeated(judged)
     return np.array(judgement, dtype=np.intp), repeated
 
 

@@ -402,6 +402,15 @@ def test_results_of_an_unknown_query_are_named(form):
     assert messages == ["results of 1 query not in all_qa are left out: q9."]
 
 
+@quiet
+def test_what_stands_in_a_query_that_is_left_out_is_not_looked_at():
+    table = pd.DataFrame(
+        [("q9", None, 1.0), ("q1", "B", 1.0), ("q1", "A", 2.0), ("q9", 5, 1.0)],
+        columns=["query_id", "doc_id", "score"],
+    )
+    assert relevance_matrix([query(["A"])], table, k=2).gains.tolist() == [[1.0, 0.0]]
+
+
 @forms
 @quiet
 def test_results_of_an_unknown_query_are_left_out(form):
