@@ -11,7 +11,14 @@ import pandas as pd
 from rageval_kit.indexes import index_bytes
 from rageval_kit.judgements import AllQA, as_queries
 from rageval_kit.messages import as_cutoff, count, name_some, warn_user, wrong_type
-from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
+from rageval_kit.rankings import (
+    Hit,
+    Results,
+    ResultsLike,
+    as_rankings,
+    refuse_unlike_ids,
+    warn_of_depth,
+)
 from rageval_kit.search import FaissIndex
 from rageval_kit.vectorstore import refuse_other_stores
 
@@ -46,8 +53,10 @@ def agreement(exact: ResultsLike, other: ResultsLike, k: int) -> pd.DataFrame:
     q2                1.0
 
     Raises:
-        ValueError: k is not a positive integer, or both have not one query in common.
-        TypeError, KeyError: these are no results.
+        ValueError: k is not a positive integer, both have not one query in common, or ids differ
+            only by Unicode form.
+        TypeError: these are no results, or ids are texts in one and integers in the other.
+        KeyError: a column is missing.
     """
     k = as_cutoff(k)
     exact, other = as_rankings(exact), as_rankings(other)
@@ -59,6 +68,7 @@ def agreement(exact: ResultsLike, other: ResultsLike, k: int) -> pd.DataFrame:
 
 def _compare_searches(exact: Results, other: Results, k: int) -> None:
     """Refuse results of other queries, and warn of some, and of a search that was not so deep."""
+    refuse_unlike_ids({"exact": exact, "other": other})
     missing = [query for query in exact if query not in other]
     if len(missing) == len(exact):
         raise ValueError(
@@ -74,12 +84,7 @@ def _compare_searches(exact: Results, other: Results, k: int) -> None:
     if strangers:
         warn_user(f"queries without exact results are left out: {name_some(strangers)}.")
 
-    for name, results in (("exact", exact), ("other", other)):
-        if 0 < results.k < k:
-            warn_user(
-                f"k={k} is deeper than the search of the {name} results, which asked for "
-                f"k={results.k}: search deeper, or choose a smaller k."
-            )
+    warn_of_depth({"exact": exact, "other": other}, k)
 
 
 def _share(exact: Sequence[Hit], other: Sequence[Hit], k: int) -> float:
@@ -188,6 +193,7 @@ def _hits(index: FaissIndex, vectors: np.ndarray, k: int) -> dict[int, list[Hit]
 
 
 def _median_ms(index: Any, vectors: np.ndarray, k: int) -> float:
+    k = min(k, index.ntotal)
     index.search(vectors[:1], k)  # the first search is slower than any other
     taken = []
     for row in range(len(vectors)):

@@ -9,7 +9,6 @@ from math import fsum
 from typing import Any, Literal, TypeAlias, get_args
 
 from rageval_kit.comparison import Runs, names_of
-from rageval_kit.judgements import as_objects, kind_of_ids, refuse_confusable
 from rageval_kit.messages import as_cutoff, count, is_number, name_some, shown, wrong_type
 from rageval_kit.rankings import (
     Hit,
@@ -18,7 +17,9 @@ from rageval_kit.rankings import (
     as_rankings,
     direction,
     refuse_repeated_hits,
+    refuse_unlike_ids,
     run_both_ways,
+    warn_of_depth,
 )
 
 Method: TypeAlias = Literal["rrf", "min_max"]
@@ -46,7 +47,8 @@ def fuse(
 
     A run gives a document that it did not find 0 points. So does ``"min_max"`` to the last document
     of each ranking, to all where the scores of a ranking are equal, and to a ranking's only one:
-    search deeper than k, since the lowest score decides how much the others count.
+    search deeper than k, since the lowest score decides how much the others count. (Scores that lie
+    within 1e-9 are noise: as in ranx, 1e-9 then stands for highest - lowest.)
 
     Equal sums have one order: the better of a document's best ranks first, and of the same rank the
     run that was named first.
@@ -85,7 +87,8 @@ def fuse(
     # Every run is read once; a query stands where the first run that has it puts it.
     read = {name: _read(name, results) for name, results in runs.items()}
     query_ids = list(dict.fromkeys(query_id for run in read.values() for query_id in run))
-    _refuse_unlike(read, query_ids)
+    refuse_unlike_ids(read)
+    warn_of_depth(read, k)
     if missing_queries == "error":
         _refuse_missing(read, query_ids)
 
@@ -157,7 +160,7 @@ def _direction_of(name: str, run: Results) -> bool:
     """Say whether lower scores are better; refuse a run without scores, or that does not tell."""
     for query_id, ranking in run.items():
         for rank, hit in enumerate(ranking, start=1):
-            if hit.get("score") is None or abs(hit["score"]) > _LARGEST:
+            if hit.get("score") is None or abs(float(hit["score"])) > _LARGEST:
                 raise ValueError(
                     f"The run {name!r}, {query_id}, rank {rank}: the score of {hit['doc_id']} is "
                     f'{hit.get("score")}. method="rrf" needs ranks alone.'
@@ -192,7 +195,7 @@ def _read_weights(weights: Any, names: Sequence[str]) -> dict[str, float]:
         raise KeyError(f"weights {what}. Give one to each of: {name_some(names)}.")
 
     for name, weight in weights.items():
-        if not is_number(weight) or not 0 <= weight <= _LARGEST:
+        if not is_number(weight) or not 0 <= float(weight) <= _LARGEST:
             raise ValueError(f"The weight of {name!r} must be 0 or more, found {shown(weight)}.")
     if not any(weights.values()):
         raise ValueError("All weights are 0: no run would count. Give one of them 1.")
@@ -208,25 +211,6 @@ def _read(name: str, results: ResultsLike) -> Results:
         kind = next(of for of in (KeyError, TypeError, ValueError) if isinstance(error, of))
         raise kind(f"The run {name!r}: {error.args[0]}") from None
     return run
-
-
-def _refuse_unlike(read: Mapping[str, Results], query_ids: Sequence[Any]) -> None:
-    """Refuse ids that could never match: texts in one run and integers in another, or twins."""
-    docs = {
-        name: as_objects([hit["doc_id"] for ranking in run.values() for hit in ranking])
-        for name, run in read.items()
-    }
-    queries = {name: as_objects(list(run)) for name, run in read.items()}
-    for field, ids in (("query_id", queries), ("doc_id", docs)):
-        kinds = {kind_of_ids(its): name for name, its in ids.items() if len(its)}
-        if len(kinds) > 1:
-            each = ", ".join(f"{kind} in {name!r}" for kind, name in kinds.items())
-            raise TypeError(
-                f"A {field} is {each}: nothing would match. Make all texts: str(id), or "
-                "astype(str) for a column."
-            )
-    refuse_confusable(query_ids, "query_id")
-    refuse_confusable(list(dict.fromkeys(doc for its in docs.values() for doc in its)), "doc_id")
 
 
 def _refuse_missing(read: Mapping[str, Results], query_ids: Sequence[Any]) -> None:

@@ -5,7 +5,7 @@ count from 0.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 from types import NoneType
 from typing import Any, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from rageval_kit.judgements import (
     as_index,
     as_objects,
     factorize_ids,
+    kind_of_ids,
     numbers,
     refuse_confusable,
     refuse_other_types,
@@ -241,6 +242,39 @@ def refuse_repeated_hits(results: Results) -> None:
                     "document before: fold(results, source_of, k)."
                 )
             seen.add(hit["doc_id"])
+
+
+def refuse_unlike_ids(runs: Mapping[str, Results]) -> None:
+    """Refuse ids that could never match: texts in one run and integers in another, or twins.
+
+    Raises:
+        TypeError: texts and integers, as query_ids or as doc_ids.
+        ValueError: ids that differ only by Unicode form.
+    """
+    docs = {
+        name: as_objects([hit["doc_id"] for ranking in run.values() for hit in ranking])
+        for name, run in runs.items()
+    }
+    queries = {name: as_objects(list(run)) for name, run in runs.items()}
+    for field, ids in (("query_id", queries), ("doc_id", docs)):
+        kinds = {kind_of_ids(its): name for name, its in ids.items() if len(its)}
+        if len(kinds) > 1:
+            each = ", ".join(f"{kind} in {name!r}" for kind, name in kinds.items())
+            raise TypeError(
+                f"A {field} is {each}: nothing would match. Make all texts: str(id), or "
+                "astype(str) for a column."
+            )
+        refuse_confusable(list(dict.fromkeys(chain.from_iterable(ids.values()))), field)
+
+
+def warn_of_depth(runs: Mapping[str, Results], k: int) -> None:
+    """Warn of runs whose search asked for fewer than k hits."""
+    for name, run in runs.items():
+        if 0 < run.k < k:
+            warn_user(
+                f"k={k} is deeper than the search of the run {name!r}, which asked for k={run.k}: "
+                "search deeper, or choose a smaller k."
+            )
 
 
 def knowledge(results: ResultsLike) -> dict[str, Any]:
@@ -521,8 +555,8 @@ def _warn_of_distances(key: np.ndarray, starts: np.ndarray) -> None:
 
 
 def _order_ties_by_doc_id(order: np.ndarray, rows: np.ndarray, key: np.ndarray, docs: Any) -> None:
-    """Order equal scores by doc_id, descending (trec_eval's rule), in place."""
-    same = (rows[1:] == rows[:-1]) & (key[1:] == key[:-1])
+    """Order equal scores by doc_id, descending (trec_eval's rule), in place; not of strangers."""
+    same = (rows[1:] == rows[:-1]) & (key[1:] == key[:-1]) & (rows[1:] >= 0)
     tied = np.flatnonzero(np.append(False, same) | np.append(same, False))
     group = np.append(0, np.cumsum(~same))[tied]
     ids = as_objects(docs.take(order[tied]))

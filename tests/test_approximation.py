@@ -154,6 +154,11 @@ def test_the_threads_of_faiss_are_as_many_as_before(points):
         ("IVF99999999999999999,Flat", "IVF9999"),
         ("LSH", "numbers of bits"),
         ("IDMap,Flat", "add_with_ids"),
+        # These would end Python, or fail when they are searched.
+        ("HNSW0", "with 0"),
+        ("IVF4_HNSW1,Flat", "with HNSW1"),
+        ("PQ4x0", "with 0"),
+        ("IVF0,Flat", "with 0"),
     ],
 )
 def test_an_index_that_cannot_be_is_refused_by_its_text(points, index, what):
@@ -200,7 +205,7 @@ def test_an_index_that_takes_no_more_is_refused_and_left_as_it_was(points):
     assert len(search_all(store, ALL_QA, 5)) == 40
 
 
-@pytest.mark.parametrize("index", APPROXIMATE)
+@pytest.mark.parametrize("index", [*APPROXIMATE, "IVF4,PQ4x4fs"])
 def test_a_loaded_store_searches_as_before(points, index, tmp_path):
     store = build(points, index)
     faiss.ParameterSpace().set_index_parameter(store.index, *parameter(index))
@@ -396,6 +401,19 @@ def test_a_k_deeper_than_the_search_is_warned_of(points):
         agreement(found, found, 10)
 
 
+@pytest.mark.parametrize(
+    ("other", "error", "what"),
+    [
+        ({"q": hits(1)}, TypeError, "doc_id is text in 'exact', integer in 'other'"),
+        ({1: hits("\u00e9")}, TypeError, "query_id is text in 'exact', integer in 'other'"),
+        ({"q": hits("e\u0301")}, ValueError, "NFC and NFD"),
+    ],
+)
+def test_ids_that_could_never_match_are_refused(other, error, what):
+    with pytest.raises(error, match=what):
+        agreement({"q": hits("\u00e9")}, other, 1)
+
+
 def test_results_may_be_tables():
     table = pd.DataFrame({"query_id": ["q", "q"], "doc_id": ["A", "B"], "rank": [1, 2]})
     assert agreement(table, {"q": hits("B", "C")}, 2).iloc[0, 0] == 0.5
@@ -451,6 +469,11 @@ def test_questions_are_embedded_once_for_all_stores(points):
     index_costs(stores, ALL_QA, k=5)
     asked = [text for batch in points._batches for text in batch] + points._singles
     assert sum(text.startswith("which") for text in asked) == len(ALL_QA)
+
+
+def test_costs_at_a_k_beyond_the_corpus_take_no_more_memory(points):
+    table = index_costs({"Flat": build(points, "Flat")}, ALL_QA[:2], k=10**12)
+    assert table[f"Agreement@{10**12}"].tolist() == [1.0]
 
 
 def test_the_first_store_must_be_exact(points):

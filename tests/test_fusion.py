@@ -5,6 +5,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, hits, ids, scored
@@ -147,6 +148,18 @@ def test_a_ranking_that_is_empty_has_found_nothing():
 def test_equal_scores_are_worth_nothing():
     assert fused(scored(("A", 2.0), ("B", 2.0)), method="min_max") == {"A": 0.0, "B": 0.0}
     assert fused(scored(("A", 2.0)), method="min_max") == {"A": 0.0}
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_and_weights_of_numpy_are_numbers():
+    run = scored(("A", np.float32(3)), ("B", np.float32(2)), ("C", np.float16(1)))
+    assert fused(run, method="min_max", weights={"a": np.float32(2)}) == {"A": 2, "B": 1, "C": 0}
+
+
+def test_a_k_deeper_than_a_search_is_warned_of():
+    runs = {"dense": Results(DENSE, k=3), "bm25": Results(BM25, k=100)}
+    with pytest.warns(UserWarning, match="k=10 is deeper than the search of the run 'dense'.*k=3"):
+        fuse(runs, 10)
 
 
 # ---------------------------------------------------------------- what is refused
