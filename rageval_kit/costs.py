@@ -102,7 +102,7 @@ def _name(model: Any) -> str:
     """Return the name of the model, by which its price is known."""
     if isinstance(model, str) and model.strip():
         return model
-    if not hasattr(model, "embed_query"):
+    if isinstance(model, type) or not hasattr(model, "embed_query"):
         raise wrong_type("model", 'a name such as "openai:text-embedding-3-small"', model)
     while inner := getattr(without_cache(model), "inner", None):  # of shortened vectors
         model = inner

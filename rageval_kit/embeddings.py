@@ -154,9 +154,10 @@ def _reason(error: Exception) -> str:
 
     if isinstance(error, ValidationError):
         wrong = error.errors()
-        return "; ".join(f"{'.'.join(map(str, its['loc']))}: {its['msg']}" for its in wrong) + "."
+        # Pydantic's own path goes on behind the setting, through all that it may be.
+        return "; ".join(dict.fromkeys(f"{its['loc'][0]}: {its['msg']}" for its in wrong)) + "."
     said = str(error).strip()
-    return said if said.endswith(".") else f"{said}."
+    return said if said.endswith((".", "?")) else f"{said}."
 
 
 # ---------------------------------------------------------------- kept in a file

@@ -176,12 +176,17 @@ class Bm25Index(Index):
         """Return the terms of a text, and say where what comes is none."""
         try:
             terms = self._tokenize(text)
+            if isinstance(terms, (set, frozenset)):  # whose order is another in each session
+                terms = sorted(terms)
             terms = list(terms) if is_list(terms) else terms
         except Exception as error:
             raise ValueError(
                 f"tokens failed on {where} ({type(error).__name__}: {str(error)[:300]}). "
                 "Look at the function."
             ) from error
-        if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
+        if not isinstance(terms, list):
             raise wrong_type(f"tokens: what it gives for {where}", "a list of texts", terms)
+        for term in terms:
+            if not isinstance(term, str):
+                raise wrong_type(f"tokens: each term that it gives for {where}", "a text", term)
         return terms

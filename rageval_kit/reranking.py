@@ -303,7 +303,7 @@ class _Compressor(_Judge):
         """Ask for the queries whose texts were never ordered, each kept before the next."""
         orders = []
         for its in show_progress(asked, "reranking", "query"):
-            doc_ids = [hit["doc_id"] for hit in its.hits]
+            doc_ids = [str(hit["doc_id"]) for hit in its.hits]  # as it is told them
             key = self._key(its.question, doc_ids, list(its.texts))
             order = _as_order(self._kept(key), len(its.hits))
             if order is None and its.hits:

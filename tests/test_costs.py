@@ -5,6 +5,7 @@ import sys
 import pandas as pd
 import pytest
 from conftest import ROOT, Letters
+from langchain_core.embeddings import Embeddings
 from local_openai import local_openai
 
 from rageval_kit import (
@@ -209,7 +210,7 @@ def test_prices_that_are_no_dict_are_refused(prices):
         estimate_cost(DOCS, ALL_QA, OPENAI, prices)
 
 
-@pytest.mark.parametrize("model", [None, 5, "", ["x"], {}])
+@pytest.mark.parametrize("model", [None, 5, "", ["x"], {}, Embeddings])
 def test_what_is_no_model_is_refused(model):
     with pytest.raises(TypeError, match="model must be"):
         estimate_cost(DOCS, ALL_QA, model)

@@ -345,7 +345,7 @@ def test_another_provider_gets_its_settings():
 
 
 def test_a_setting_that_is_not_known_is_refused_with_the_nearest(server):
-    with pytest.raises(TypeError, match="no setting dimension. Did you mean dimensions"):
+    with pytest.raises(TypeError, match=r"no setting dimension. Did you mean dimensions\?$"):
         load_embeddings(OPENAI, dimension=256)
     assert server.requests == []
 

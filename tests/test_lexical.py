@@ -170,6 +170,18 @@ def test_a_function_that_gives_no_texts_is_refused_with_the_document(given):
         build_bm25(DOCS, lambda text: given)
 
 
+def test_a_term_that_is_no_text_is_named():
+    with pytest.raises(TypeError, match="document A must be a text, found int 7"):
+        build_bm25(DOCS, lambda text: [*text.split(), 7])
+
+
+def test_a_set_of_terms_is_the_same_in_each_session():
+    one = build_bm25(DOCS, lambda text: set(text.split())).as_index()
+    other = build_bm25(DOCS, lambda text: sorted(set(text.split()))).as_index()
+    assert one.fingerprint == other.fingerprint
+    assert one.asked("is the bus late or red") == other.asked("is the bus late or red")
+
+
 def test_a_function_that_fails_names_the_document_and_the_error():
     def fail(text):
         return text.split()[10]

@@ -217,6 +217,12 @@ def test_a_compressor_is_asked_once_a_query(cache):
     assert (first.searched, again.searched) == (2, 0)
 
 
+def test_a_compressor_is_given_ids_of_numpy_as_any_other():
+    hits = [{"doc_id": np.int64(n), "content": text} for n, text in enumerate(["late", "red bus"])]
+    found = rerank({"q1": hits}, [{"query_id": "q1", "question": "red bus"}], Compressor(), 2, 2)
+    assert ids(found["q1"]) == [1, 0]
+
+
 def test_a_scorer_of_other_code_or_settings_is_another(cache):
     rerank(FOUND, ALL_QA, lambda pairs: [shared(*pair) for pair in pairs], 4, 3, cache)
     turned = rerank(FOUND, ALL_QA, lambda pairs: [-shared(*pair) for pair in pairs], 4, 3, cache)
