@@ -1702,6 +1702,7 @@ def expect_judge_relevance(a, doubts):
     docs = usual_docs(a["docs"], doubts)
     usual_pool(a["pool"], doubts, docs)
     usual(a["llm"], doubts, "llm", lambda m: m.make.__name__ in ("chat_model", "llm"))
+    usual(a.get("dry_run", False), doubts, "dry_run", lambda dry: type(dry) is bool)
     usual_cache(a, doubts)
 
     def check(seen):
@@ -2134,6 +2135,10 @@ def expect_agreement(a, doubts):
         refuse_broken(ranked)
     if not exact.keys() & other.keys():
         raise Refused("no query in common")
+    for ids in ([*exact, *other], [d for r in (exact, other) for docs in r.values() for d in docs]):
+        oracle.refuse_mixed(ids)
+        if oracle.are_confusable(set(ids)):
+            raise Refused("ids that look alike")
     if k > 10**9:
         doubts.append("a cutoff beyond all sense")
 

@@ -189,6 +189,8 @@ def cutoff(k):
     k = plain(k)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise Refused(f"k={k!r} is not a positive integer")
+    if k > 10**12:
+        raise Refused(f"k={k!r} is beyond all sense")
     return k
 
 
