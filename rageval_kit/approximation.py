@@ -155,7 +155,7 @@ def index_costs(stores: Mapping[str, "FAISS"], all_qa: AllQA, k: int = 10) -> pd
         refuse_other_stores(store)
     questions = [qa["question"] for qa in as_queries(all_qa, ("query_id", "question"))]
     indexes = {name: FaissIndex(store) for name, store in stores.items()}
-    _refuse_unlike(indexes)
+    _refuse_other_indexes(indexes)
 
     # One embedding for all; the first store's hits are the exact ones.
     vectors = next(iter(indexes.values())).embed(questions)
@@ -173,7 +173,7 @@ def index_costs(stores: Mapping[str, "FAISS"], all_qa: AllQA, k: int = 10) -> pd
     return pd.DataFrame(rows, index=pd.Index(list(stores), name="index"))
 
 
-def _refuse_unlike(indexes: Mapping[str, FaissIndex]) -> None:
+def _refuse_other_indexes(indexes: Mapping[str, FaissIndex]) -> None:
     (name, first), *others = indexes.items()
     if not first.is_exact:
         raise ValueError(f'The first store ({name}) is not exact. Begin with one of index="Flat".')
