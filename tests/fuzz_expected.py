@@ -2085,7 +2085,7 @@ def expect_cached_embeddings(a, doubts):
         usual(oracle.cutoff(a.get(size, 64)), doubts, size, lambda n: n < 10**12)
     usual(a["path"], doubts, "path", lambda p: p.make.__name__ == "new_path")
     limit = a.get("requests_per_minute")
-    usual(limit, doubts, "requests_per_minute", lambda n: n is None or type(n) is int and n > 0)
+    usual(limit, doubts, "requests_per_minute", lambda n: n is None or (type(n) is int and n > 0))
     model = a["embeddings"]
     usual(
         model,
@@ -2163,6 +2163,7 @@ def expect_index_costs(a, doubts):
         raise Refused("stores is no dict")
     every = [store_docs(its, doubts) for its in stores.values()]
     usual(every, doubts, "stores", lambda every: all(docs == every[0] != [] for docs in every))
+    doubt_strange(every[0], doubts)
     if oracle.are_confusable({doc["doc_id"] for doc in every[0]}):
         doubts.append("ids that look alike")
     if k > 10**9:

@@ -552,7 +552,7 @@ def doc_of(hit, doubts):
         score = {"score": given}
     if form == "document":
         doubts.append("a document of LangChain")
-        hit = as_record(hit) | score
+        hit = as_record(hit) | {"score": None} | score  # metadata hold no score
     elif form == "id":
         hit = {"doc_id": hit} | score
     if not isinstance(hit, Mapping) or "doc_id" not in hit:
