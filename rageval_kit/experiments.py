@@ -228,8 +228,9 @@ def _run(name: str, system: System, study: Study) -> Measured | str:
     try:
         came = measure(name, system.build(), study, before)
     except Exception as error:
-        words = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
-        said = printable(without_credentials(" ".join(words.split())))[:500]
+        words = error.args[0] if isinstance(error, KeyError) and error.args else error
+        noted = "\n".join([str(words), *getattr(error, "__notes__", [])])
+        said = printable(without_credentials(" ".join(noted.split())))[:500]
         return f"{type(error).__name__}: {said}"
     return came._replace(facts={"date": started, **came.facts})
 

@@ -147,10 +147,11 @@ def _ask(made: Any, study: Study) -> Any:
         came = made(study.all_qa)
         return came if came is None else as_rankings(came)
     except (TypeError, AttributeError, KeyError) as error:
-        raise TypeError(
-            f"{error} A function gets all_qa and returns results; of one that gets a question "
-            "make such a one: lambda all_qa: search_all(function, all_qa, k)."
-        ) from error
+        error.add_note(
+            "A function gets all_qa and returns results; of one that gets a question make such a "
+            "one: lambda all_qa: search_all(function, all_qa, k)."
+        )
+        raise
 
 
 def _as_run(came: Any, study: Study) -> Results:
