@@ -5,6 +5,7 @@ The unit is the query: every interval and test resamples queries, the same ones 
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
 from typing import Any, TypeAlias, Unpack
 
@@ -105,9 +106,7 @@ def compare(
         TypeError: runs is not a dict from names to results.
     """
     names = names_of(runs)
-    baseline = names[0] if baseline is None else baseline
-    if not isinstance(baseline, str) or baseline not in names:
-        raise ValueError(f"No run is called {shown(baseline)}; there are: {', '.join(names)}.")
+    baseline = as_baseline(baseline, names, "run")
     columns = as_columns(metrics, _shallowest(runs) if k is None else k)
     rng = as_generator(seed)
 
@@ -159,6 +158,18 @@ def names_of(runs: Runs) -> list[str]:
     if odd:
         raise TypeError(f"runs: every name must be a text, found {shown(odd[0])}. Rename it.")
     return list(runs)
+
+
+def as_baseline(baseline: Any, names: Sequence[str], noun: str) -> str:
+    """Return the name of the baseline, of a run or a system (``noun``); None means the first."""
+    if baseline is None:
+        return names[0]
+    if not isinstance(baseline, str) or baseline not in names:
+        near = get_close_matches(baseline, names, n=1) if isinstance(baseline, str) else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        there = ", ".join(map(repr, names))
+        raise ValueError(f"No {noun} is called {shown(baseline)}; there are: {there}.{hint}")
+    return baseline
 
 
 def _shallowest(runs: Runs) -> int:

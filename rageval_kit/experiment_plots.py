@@ -63,7 +63,7 @@ def plot_experiment(
     if not isinstance(kind, str) or kind not in draw:
         choices = ", ".join(map(repr, draw))
         raise ValueError(f"kind={shown(kind)} is not known. Choose one of: {choices}.")
-    return finish(draw[kind](result, kind, ax), title, pad=36 if kind == "kind" else 10)
+    return finish(draw[kind](result, kind, ax), title, pad=58 if kind == "kind" else 10)
 
 
 def _differences(result: Experiment, kind: str, ax: Ax) -> "Axes":
@@ -148,12 +148,9 @@ def _kinds(result: Experiment, kind: str, ax: Ax) -> "Axes":
         ax.plot([first, second], [row, row], color=GREY, linewidth=4, zorder=1)
         ax.plot(second, row, "s", color=BLACK, markersize=12)
         ax.plot(first, row, "o", color=BLUE, markersize=12)
-    for place, side, words, colour in (
-        (0.0, "left", f"● {best}", BLUE),
-        (1.0, "right", f"■ {other}", BLACK),
-    ):
+    for up, words, colour in ((30, f"● {best}", BLUE), (8, f"■ {other}", BLACK)):
         shown_name = drawable(words, "best" if colour == BLUE else "other")
-        write(ax, shown_name, (place, 1), (0, 8), colour, ha=side, xycoords="axes fraction")
+        write(ax, shown_name, (0, 1), (0, up), colour, ha="left", xycoords="axes fraction")
 
     names = [f"{kind} ({n:,.0f})" for kind, n in means["n"].items()]
     ax.set_yticks(range(len(means)), drawable_names(names, "kind"))

@@ -17,7 +17,7 @@ from rageval_kit.messages import count, is_number, shown, warn_user, wrong_type
 from rageval_kit.rankings import Results
 
 Facts: TypeAlias = dict[str, Any]  # what is known of one system, as JSON can hold it
-Cost: TypeAlias = Callable[[Facts], Mapping[str, float]]
+Cost: TypeAlias = Callable[[Facts], Mapping[str, float] | pd.DataFrame]
 
 RESAMPLES = 10_000
 _SPLITS = 500  # of the queries in halves, of which either chooses once
@@ -126,8 +126,7 @@ def make_table(
         for column in ("mean", "low", "high"):
             its = {name: row[column] for name, row in of_label.items()}
             table[label if column == "mean" else f"{label}_{column}"] = pd.Series(its, dtype=float)
-    costs = pd.DataFrame([_costs(facts, cost) for facts in systems.values()], table.index)
-    table = table.join(costs[[*OF_COST]].astype(float))
+    table = table.join(_costs(systems, cost))
     table["verdict"] = [decided["verdict"].get(name, "failed") for name in systems]
     table["error"] = [facts["error"] for facts in systems.values()]
     return table.rename_axis(columns=labels[0])
@@ -166,26 +165,41 @@ def _like_best(values: np.ndarray, best: int, rng: np.random.Generator) -> np.nd
     return p * n_pairs >= _LEVEL
 
 
-def _costs(facts: Facts, cost: Cost | None) -> dict[str, float]:
-    """Return what a system costs; what is not known is NaN."""
-    known = {column: facts.get(column) for column in OF_COST}
-    times = facts.get("milliseconds")
-    if times:
-        known["ms_median"], known["ms_95"] = np.percentile(times, [50, 95])
-    if cost is not None and not facts["error"]:
-        known |= _priced(cost, facts)
-    return {name: np.nan if value is None else float(value) for name, value in known.items()}
+def _costs(systems: Mapping[str, Facts], cost: Cost | None) -> pd.DataFrame:
+    """Return what the systems cost; what is not known is NaN, and so is what ``cost`` fails on."""
+    rows, failed = {}, []
+    for name, facts in systems.items():
+        rows[name] = known = {column: facts.get(column) for column in OF_COST}
+        times = facts.get("milliseconds")
+        if times:
+            known["ms_median"], known["ms_95"] = np.percentile(times, [50, 95])
+
+        # The function is the user's: if it fails, the runs are not lost.
+        if cost is not None and not facts["error"]:
+            try:
+                known.update(_priced(cost, facts))
+            except Exception as error:
+                failed.append(f"{name}: {type(error).__name__}: {error}")
+    if failed:
+        warn_user(
+            f"cost failed for {count(len(failed), 'system')}, whose tokens and money are not known "
+            f"({failed[0]}). Fix the function and call again: with save= nothing else runs."
+        )
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[*OF_COST]).astype(float)
 
 
 def _priced(cost: Cost, facts: Facts) -> dict[str, Any]:
     """Return the tokens and the money that the user's function makes of the facts."""
-    given = cost({**facts["settings"], **facts})
-    wanted = 'cost must return a dict such as {"tokens": 1200, "money": 0.02}'
+    given = cost({**facts, **facts["settings"]})  # an axis may be called as a fact: "model"
+    if isinstance(given, pd.DataFrame) and "tokens_high" in given:  # of estimate_cost
+        total = given.loc["total"].to_dict()
+        given = {"tokens": total["tokens_high"], "money": total.get("money_high", np.nan)}
+    wanted = 'cost must return {"tokens": 1200, "money": 0.02}, or the table of estimate_cost'
     if not isinstance(given, Mapping) or not set(given) <= {"tokens", "money"}:
-        raise TypeError(f"{wanted}, found {shown(given)}. Fix the function.")
+        raise TypeError(f"{wanted}, found {shown(given)}")
     for value in given.values():
         if not is_number(value):
-            raise TypeError(f"{wanted}, found {shown(value)}. Fix the function.")
+            raise TypeError(f"{wanted}, found {shown(value)}")
     return dict(given)
 
 

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from rageval_kit.comparison import as_baseline
 from rageval_kit.experiment_files import WORK, Folder
 from rageval_kit.experiment_table import RESAMPLES, Cost, Experiment, Facts, make_table
 from rageval_kit.fingerprints import Fingerprints
-from rageval_kit.grids import System, Systems, as_baseline, as_systems, is_grid
+from rageval_kit.grids import System, Systems, as_systems, is_grid
 from rageval_kit.identity import without_credentials
 from rageval_kit.judgements import AllQA
 from rageval_kit.messages import count, printable, show_progress, warn_user, wrong_type
@@ -66,8 +67,15 @@ def experiment(  # noqa: PLR0913 - the settings of a whole study
             ``"handbook 2026-11-30"``; change it when that changes.
         timed: of so many queries, drawn at random, a store or retriever is asked one by one after
             all else, uncached, for the times; 0 leaves them out.
-        cost: a function of what is known of a system (settings, ``texts_embedded``,
-            ``characters_embedded``, ...) that returns ``{"tokens": ..., "money": ...}``.
+        cost: a function of what is known of a system, a dict of its settings by axis and of
+            ``texts_embedded``, ``characters_embedded`` and more, that returns the table of
+            `estimate_cost`, of which the most counts, or ``{"tokens": ..., "money": ...}``::
+
+                cost=lambda its: estimate_cost(
+                    split_documents(docs, its["size"]), all_qa, its["model"], prices
+                )
+
+            It is called after all systems ran, and nothing of it is kept: prices may change.
         seed: of the random numbers.
         policies: see `Policies`.
 
@@ -107,8 +115,8 @@ def experiment(  # noqa: PLR0913 - the settings of a whole study
 
     # All that can be wrong with the question is said before any system runs.
     study = as_study(all_qa, k, metrics, policies, content, timed, seed)
-    named = as_systems(systems, baseline, one_at_a_time)
-    baseline = as_baseline(baseline, list(named))
+    named = as_systems(systems, baseline, one_at_a_time, study.judged.query_ids)
+    baseline = as_baseline(baseline, list(named), "system")
     if cost is not None and not callable(cost):
         raise wrong_type("cost", "a function of what is known of a system, or None", cost)
     folder = None if save is None else Folder(save)
@@ -220,7 +228,9 @@ def _run(name: str, system: System, study: Study) -> Measured | str:
     try:
         came = measure(name, system.build(), study, before)
     except Exception as error:
-        said = printable(without_credentials(" ".join(str(error).split())))[:500]
+        words = error.args[0] if isinstance(error, KeyError) and error.args else error
+        noted = "\n".join([str(words), *getattr(error, "__notes__", [])])
+        said = printable(without_credentials(" ".join(noted.split())))[:500]
         return f"{type(error).__name__}: {said}"
     return came._replace(facts={"date": started, **came.facts})
 

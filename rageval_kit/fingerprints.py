@@ -245,8 +245,14 @@ def _is_settled(module: str) -> bool:
 @cache
 def _version(module: str) -> str:
     """Return the version of the package that holds a module; Python's own for the rest."""
-    names = packages_distributions().get(module.partition(".")[0], [])
+    names = _packages().get(module.partition(".")[0], [])
     return version(names[0]) if names else sys.version.split()[0]
+
+
+@cache
+def _packages() -> Mapping[str, list[str]]:
+    """Return the packages that a module's name is found in; reading them takes a second."""
+    return packages_distributions()
 
 
 def _without_dunder(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The systems of an experiment: some that have names, or the combinations of several settings."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from itertools import product
 from math import prod
 from numbers import Real
@@ -10,10 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from rageval_kit.comparison import as_baseline
 from rageval_kit.experiment_table import OF_BEST, OF_COST, OF_METRIC
 from rageval_kit.files import is_writable
 from rageval_kit.identity import model_name
-from rageval_kit.messages import count, is_list, name_some, shown, wrong_type
+from rageval_kit.messages import count, is_list, shown, wrong_type
 
 _TAKEN = frozenset((*OF_METRIC, *OF_BEST, *OF_COST, "system", "error"))
 
@@ -120,12 +122,15 @@ Systems: TypeAlias = Mapping[str, Any] | tuple[Grid, Callable[..., Any]]
 _WANTED = '{"name": results, store, retriever or function} or (grid(...), make)'
 
 
-def as_systems(systems: Any, baseline: Any, one_at_a_time: bool) -> dict[str, System]:
+def as_systems(
+    systems: Any, baseline: Any, one_at_a_time: bool, query_ids: Iterable[str]
+) -> dict[str, System]:
     """Return the systems by name: of a grid all, or those that differ from one in one axis.
 
     Raises:
-        TypeError: systems is neither a dict nor a grid and a function.
-        ValueError: there is none, or one axis at a time is asked for without a grid.
+        TypeError: systems is neither a dict nor a grid and a function that takes its axes.
+        ValueError: there is none, it is results, whose names are ``query_ids``, or one axis at a
+            time is asked for without a grid.
     """
     if not isinstance(one_at_a_time, bool):
         raise wrong_type("one_at_a_time", "True or False", one_at_a_time)
@@ -137,6 +142,11 @@ def as_systems(systems: Any, baseline: Any, one_at_a_time: bool) -> dict[str, Sy
         raise ValueError("one_at_a_time varies the axes of a grid. Give (grid(...), make).")
     if not systems:
         raise ValueError(f"systems must be {_WANTED}; found none.")
+    if systems.keys() <= set(query_ids):
+        raise ValueError(
+            "systems has the query_ids of all_qa in place of names: it is the results of one "
+            'system. Give it a name: {"dense": results}.'
+        )
 
     for name, value in systems.items():
         if not isinstance(name, str) or not name.strip() or not is_writable(name):
@@ -156,6 +166,8 @@ def is_grid(systems: Any) -> bool:
 def _of_grid(axes: Grid, make: Any, baseline: Any, one_at_a_time: bool) -> dict[str, System]:
     if not callable(make):
         raise wrong_type("systems", "(grid(...), make), where make(**settings) is a function", make)
+    _refuse_other_arguments(make, axes)
+
     systems = {}
     for names in product(*axes.axes.values()):
         settings = dict(zip(axes.axes, names, strict=True))
@@ -165,7 +177,7 @@ def _of_grid(axes: Grid, make: Any, baseline: Any, one_at_a_time: bool) -> dict[
     if not one_at_a_time:
         return systems
 
-    first = systems[as_baseline(baseline, list(systems))].settings
+    first = systems[as_baseline(baseline, list(systems), "system")].settings
     return {
         name: system
         for name, system in systems.items()
@@ -173,10 +185,16 @@ def _of_grid(axes: Grid, make: Any, baseline: Any, one_at_a_time: bool) -> dict[
     }
 
 
-def as_baseline(baseline: Any, names: Sequence[str]) -> str:
-    """Return the name of the baseline; None means the first."""
-    if baseline is None:
-        return names[0]
-    if not isinstance(baseline, str) or baseline not in names:
-        raise ValueError(f"No system is called {shown(baseline)}; there are: {name_some(names)}.")
-    return baseline
+def _refuse_other_arguments(make: Callable[..., Any], axes: Grid) -> None:
+    """Refuse a function that cannot be called with a value of each axis, by name."""
+    try:
+        its = signature(make)
+    except (TypeError, ValueError):  # of some builtins it is not known
+        return
+    try:
+        its.bind(**axes.axes)
+    except TypeError as error:
+        raise TypeError(
+            f"make must take a value of each axis by its name, make({', '.join(axes.axes)}), found "
+            f"make{its}: {error}. Fix the names."
+        ) from None

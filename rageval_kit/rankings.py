@@ -4,7 +4,7 @@ A hit is (row of the query, rank, doc_id); rows number the queries of all_qa in 
 count from 0.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
 from types import NoneType
@@ -291,6 +291,9 @@ def _no_results(found: Any) -> TypeError:
     """Return the error for what is no results, with the cure for a list of rankings."""
     if isinstance(found, Iterator):
         return TypeError("results is a generator, which can be read only once. Give list(results).")
+    if isinstance(found, Coroutine):
+        cure = "Write await before the call, or asyncio.run(...) around it"
+        return TypeError(f"results is a coroutine: nobody has waited for it. {cure}.")
     if isinstance(found, (list, tuple)) and found and isinstance(found[0], (list, tuple)):
         what = "results is a list of rankings, and whose they are is not known"
         return TypeError(f"{what}. Give them their query_ids: dict(zip(query_ids, results)).")

@@ -180,7 +180,8 @@ def search_cached(
     asked = {query_id: index.asked(question) for query_id, question in questions.items()}
     texts = list(dict.fromkeys(asked.values()))  # a question asked twice is searched once
     if index.embeds:
-        note_needed(texts)
+        note_needed([text for text in texts if text not in index.noted])  # once, however deep
+        index.noted.update(texts)
     with open_cache(cache) as stored:
         # What is known needs no vector; else a question is looked at by its own.
         key = index.key(stored)
@@ -296,6 +297,7 @@ class Index(ABC):
         fingerprint: a hash of all that decides what a search finds, but for the queries' vectors.
         score_name, lower_is_better: what the scores are, and their direction.
         why_few: a sentence's end: why a question may find fewer documents than there are.
+        noted: the questions of which it was counted that they need a vector.
     """
 
     model: str
@@ -312,6 +314,7 @@ class Index(ABC):
         self._documents = documents
         self._doc_ids = [doc_id_of(document) for document in documents]
         self._contents = [_content(document) for document in documents]
+        self.noted: set[str] = set()
 
     def document(self, position: int) -> Hit:
         """Return ``{"doc_id", "title", "content"}``."""

@@ -144,16 +144,20 @@ def _ask(made: Any, study: Study) -> Any:
     if not takes_all_qa(made):
         return made
     try:
-        return as_rankings(made(study.all_qa))
+        came = made(study.all_qa)
+        return came if came is None else as_rankings(came)
     except (TypeError, AttributeError, KeyError) as error:
-        raise TypeError(
-            f"{error} A function gets all_qa and returns results; of one that gets a question "
-            "make such a one: lambda all_qa: search_all(function, all_qa, k)."
-        ) from error
+        error.add_note(
+            "A function gets all_qa and returns results; of one that gets a question make such a "
+            "one: lambda all_qa: search_all(function, all_qa, k)."
+        )
+        raise
 
 
 def _as_run(came: Any, study: Study) -> Results:
     """Return the first hits of every query of all_qa, or refuse what cannot be compared."""
+    if came is None:
+        raise TypeError("The function returned None, and no system. Is its return missing?")
     rankings, query_ids = as_rankings(came), study.judged.query_ids.tolist()
     missing = [query_id for query_id in query_ids if query_id not in rankings]
     if missing:

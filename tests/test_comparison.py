@@ -569,7 +569,7 @@ def test_no_named_run_is_refused(runs):
 
 
 def test_an_unknown_baseline_is_refused_and_the_runs_named():
-    with pytest.raises(ValueError, match=r"'olf'.*old, new, other"):
+    with pytest.raises(ValueError, match=r"'olf'.*'old', 'new', 'other'. Did you mean 'old'"):
         compare(RUNS, ALL_QA, baseline="olf")
 
 

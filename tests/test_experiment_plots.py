@@ -93,9 +93,10 @@ def test_many_systems_have_names_that_do_not_touch():
     runs = {f"model={n}, size=120, hybrid=True": found_at(1 + n % 3) for n in range(16)}
     drawn = experiment(runs, ALL_QA, k=6, metrics=["RR"])
     drawn.table["ms_median"] = np.arange(16.0)
-    ax = plot_experiment(drawn, "time")
-    ax.figure.draw_without_rendering()
-    assert touching(ax.texts) == []
+    for kind in ("time", "kind"):
+        ax = plot_experiment(drawn, kind)
+        ax.figure.draw_without_rendering()
+        assert touching(ax.texts) == []
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,15 @@ from rageval_kit import (
     build_bm25,
     build_vectorstore,
     compare,
+    estimate_cost,
     experiment,
     grid,
     load_experiment,
     per_query,
     save_experiment,
     search_all,
+    search_folded,
+    split_documents,
 )
 from rageval_kit.experiment_table import held_out
 from rageval_kit.rankings import Results
@@ -276,9 +279,64 @@ def test_money_is_what_the_users_function_makes_of_the_facts():
     assert row["tokens"] * 4 == sum(len(d["content"]) for d in DOCS) + sum(
         len(qa["question"]) for qa in ALL_QA
     )
-    for odd in (3, {"price": 1}, {"money": "a"}):
-        with pytest.raises(TypeError, match="cost must return"):
-            experiment({"a": store}, ALL_QA, timed=0, cost=lambda _, odd=odd: odd)
+
+
+def test_what_estimate_cost_says_is_a_cost_and_the_most_counts():
+    prices = {"text-embedding-3-small": 0.02}
+    texts = {"small": DOCS[:9], "large": DOCS}
+    said = []
+
+    def cost(its):
+        said.append(its["model"])  # the name on the axis, though a fact is called so too
+        return estimate_cost(texts[its["texts"]], ALL_QA, its["model"], prices)
+
+    axes = grid(model=["openai:text-embedding-3-small"], texts=texts)
+    table = experiment((axes, lambda model, texts: FIRST), ALL_QA, cost=cost).table
+    for name, docs in texts.items():
+        total = estimate_cost(docs, ALL_QA, said[0], prices).loc["total"]
+        row = table[table["texts"] == name].iloc[0]
+        assert (row["tokens"], row["money"]) == (total["tokens_high"], total["money_high"])
+    assert said == ["openai:text-embedding-3-small"] * 2
+
+    # Without prices the money is not known.
+    tokens = experiment({"a": FIRST}, ALL_QA, cost=lambda its: estimate_cost(DOCS, ALL_QA, "m"))
+    assert tokens.table["tokens"].notna().all()
+    assert tokens.table["money"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("cost", "facts"),
+    [
+        (lambda its: 3, ["cost must return", "estimate_cost", "found 3"]),
+        (lambda its: None, ["cost must return", "None"]),
+        (lambda its: {"price": 1}, ["cost must return", "price"]),
+        (lambda its: {"money": "a"}, ["cost must return", "'a'"]),
+        (lambda its: {"money": its["sise"]}, ["KeyError", "'sise'"]),
+        (lambda: {"money": 1}, ["TypeError", "1 was given"]),
+    ],
+)
+def test_a_cost_that_fails_loses_no_run(cost, facts):
+    with pytest.warns(UserWarning, match="cost failed for 2 systems") as said:
+        result = experiment({"a": FIRST, "b": SECOND}, ALL_QA, cost=cost)
+    for fact in (*facts, "a: ", "Fix the function", "save="):
+        assert fact in str(said[0].message)
+    assert result.table["mean"].notna().all()
+    assert result.table["money"].isna().all()
+
+
+def test_a_question_that_is_searched_deeper_counts_once():
+    chunks = split_documents([{**doc, "content": doc["content"] * 3} for doc in DOCS], 9)
+    store = build_vectorstore(chunks, Letters())
+
+    def make(deep):
+        return search_folded(build_vectorstore(chunks, Letters()), ALL_QA, 10, source_of)
+
+    def source_of(hit):
+        return hit["source_id"]
+
+    table = experiment((grid(deep=[1]), make), ALL_QA).table
+    assert table["texts_embedded"].tolist() == [len(chunks) + N]
+    assert search_folded(store, ALL_QA, 10, source_of).k == 10
 
 
 def test_stores_of_the_same_texts_are_embedded_once(letters_are_known, new_session):
@@ -315,12 +373,35 @@ def test_a_system_that_fails_is_a_row_and_the_others_go_on(making):
         ({**FIRST, "q3": hits("A", "A")}, ["q3", "A"]),
         ({**FIRST, "q3": [{"doc_id": 7}]}, ["doc_id", "7"]),
         (lambda all_qa: 1 / 0, ["ZeroDivisionError"]),
+        (lambda all_qa: None, ["None", "return missing"]),
+        (lambda all_qa: {}["q7"], ["KeyError: q7 A function"]),
+        (RunnableLambda(len), ["retriever", "int"]),
+        ([1, 2], ["results must be", "list"]),
+        (pd.DataFrame({"x": [1]}), ["query_id, doc_id", "found x"]),
     ],
 )
 def test_what_cannot_be_measured_is_a_row_with_the_reason(system, facts):
     table = experiment({"good": FIRST, "bad": system}, ALL_QA).table
     for fact in facts:
         assert fact in table.loc["bad", "error"]
+
+
+def test_a_coroutine_is_called_so():
+    async def later(all_qa):
+        return FIRST
+
+    waiting = later(ALL_QA)
+    error = experiment({"a": FIRST, "b": waiting}, ALL_QA).table.loc["b", "error"]
+    waiting.close()
+    for fact in ("coroutine", "await", "asyncio.run"):
+        assert fact in error
+
+
+def test_stores_without_questions_say_what_is_missing():
+    judged = [{name: qa[name] for name in ("query_id", "relevant_doc_ids")} for qa in ALL_QA]
+    store = build_vectorstore(DOCS, Letters())
+    error = experiment({"a": FIRST, "store": store}, judged).table.loc["store", "error"]
+    assert "the field question is missing" in error
 
 
 def test_no_secret_stands_in_an_error():
@@ -352,6 +433,9 @@ def test_results_of_other_queries_are_named():
     [
         ({"systems": ALL_QA}, TypeError, ["systems", "all_qa", "swapped"]),
         ({"systems": {}}, ValueError, ["systems", "none"]),
+        ({"systems": FIRST}, ValueError, ["query_ids", "one system", "name"]),
+        ({"systems": [FIRST]}, TypeError, ["systems must be", "list"]),
+        ({"systems": {"a": Results}}, TypeError, ["systems, a", "class Results"]),
         ({"systems": {"a": None}}, TypeError, ["systems, a", "None"]),
         ({"systems": {3: FIRST}}, TypeError, ["name", "3", "Rename"]),
         ({"systems": (grid(a=[1]), 3)}, TypeError, ["make(**settings)"]),
@@ -364,7 +448,23 @@ def test_results_of_other_queries_are_named():
         ),
         ({"k": 0}, ValueError, ["k must be"]),
         ({"metrics": ["nDGC"]}, ValueError, ["nDGC", "nDCG"]),
-        ({"baseline": "c"}, ValueError, ["'c'", "there are: a, b"]),
+        ({"baseline": "c"}, ValueError, ["'c'", "there are: 'a', 'b'."]),
+        (
+            {"systems": {"dense": FIRST, "bm25": FIRST}, "baseline": "desne"},
+            ValueError,
+            ["'desne'", "there are: 'dense', 'bm25'", "Did you mean 'dense'?"],
+        ),
+        (
+            {"systems": (grid(a=[1], b=[2]), lambda a: FIRST)},
+            TypeError,
+            ["make(a, b)", "found make(a)", "'b'"],
+        ),
+        (
+            {"systems": (grid(a=[1]), lambda size: FIRST)},
+            TypeError,
+            ["make(a)", "found make(size)", "missing"],
+        ),
+        ({"systems": (grid(a=[1]), print)}, TypeError, ["make(a)", "'a'"]),
         ({"one_at_a_time": True}, ValueError, ["grid"]),
         ({"one_at_a_time": pd.NA}, TypeError, ["one_at_a_time", "True or False"]),
         ({"content": ""}, TypeError, ["content", "handbook"]),
@@ -538,6 +638,35 @@ def test_an_interrupted_run_goes_on(tmp_path, calls, monkeypatch):
     table = experiment(systems, ALL_QA, save=tmp_path).table
     assert calls == [1, 2, 2, 3]
     pd.testing.assert_frame_equal(table, experiment(systems, ALL_QA).table)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_in_the_middle_keeps_what_was_finished(tmp_path):
+    import signal
+    import subprocess
+
+    code = """
+import os, signal, sys
+from rageval_kit import experiment, grid
+def make(n):
+    print("made", n, flush=True)
+    if n == 2 and not os.path.exists(sys.argv[1] + "/went on"):
+        open(sys.argv[1] + "/went on", "w").close()
+        os.kill(os.getpid(), signal.SIGINT)
+    return {f"q{i}": [{"doc_id": "A"}][:n] for i in range(9)}
+all_qa = [{"query_id": f"q{i}", "relevant_doc_ids": ["A"]} for i in range(9)]
+result = experiment((grid(n=[0, 1, 2, 3]), make), all_qa, k=1, save=sys.argv[1])
+print(result.table["mean"].tolist())
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    root = Path(rageval_kit.__file__).parents[1]
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
+        for _ in range(2)
+    )
+    assert first.returncode in (-signal.SIGINT, 130)
+    assert first.stdout.split("\n") == ["made 0", "made 1", "made 2", ""]
+    assert second.stdout.split("\n") == ["made 2", "made 3", "[0.0, 1.0, 1.0, 1.0]", ""]
 
 
 # ---------------------------------------------------------------- save and load
