@@ -2,8 +2,8 @@
 
 **Figures** are the numbers in digits of the markdown cells: ``0.58``, ``12.4 %``, ``1,442``, ``7``.
 None are: code spans, code blocks, formulas (``$...$``); numbers within a name (``q05``, ``doc_003``,
-``nDCG@10``); the numbering of lists, headings, notebooks and sections; years, clock times, the
-minutes of a class. Numbers in words are out of scope.
+``nDCG@10``); the numbering of lists, headings, notebooks and sections; dates, years and clock times,
+the minutes of a class. Numbers in words are out of scope.
 
 **Where a figure is found.** In what code cells printed and in their code, comments left out:
 
@@ -38,14 +38,16 @@ NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 FIGURE = re.compile(rf"(?<![A-Za-z_@\d.])(?<!\d,)({NUMBER})(?![\d_]|\.\d)(\s?(?:%|percent))?")
 SIDE = rf"\(*{NUMBER}\)*(?:\s*[x×*+/−-]\s*\(*{NUMBER}\)*)*"
 CALCULATION = re.compile(rf"(?<![\w.@(]){SIDE}(?:\s*=\s*{SIDE})+")
+CODE_BLOCK = re.compile(r"```.*?```", re.DOTALL)
 NO_FIGURES = re.compile(
-    r"""```.*?``` | `[^`\n]*` | \$\$.*?\$\$ | \$[^$\n]+\$      # code and formulas
+    r"""`[^`\n]*` | \$\$.*?\$\$ | \$[^$\n]+\$                   # code and formulas
     | \*\*In\ class:\*\*[^.]*                                   # the minutes
     | ^\s*(?:\#+\s*)?\d+\.\s | \*\*\d+\.\*\*                    # the numbering of lists and headings
-    | \b(?:notebooks?|sections?)\s\d+(?:(?:,\s|\sand\s|\sto\s|\sor\s)\d+)*
-    | \b(?:19\d\d|20[0-3]\d)\b(?!,\d) | \b\d\d:\d\d\b             # years, clock times
+    | \b(?:[Nn]otebook|[Ss]ection)s?\s\d+(?:(?:,\s|\sand\s|\sto\s|\sor\s)\d+)*
+    | \b\d\d?\s(?:January|February|March|April|May|June|July|August|September|October|November|December)\b
+    | \b(?:19\d\d|20[0-3]\d)\b(?!,\d) | \b\d\d:\d\d\b             # dates, years, clock times
     """,
-    re.DOTALL | re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 SUPPOSED = re.compile(r"\bSuppose\b.*?(?=\n\n(?!\|)|\Z)", re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -86,12 +88,9 @@ def is_found(number, percent, shown):
 
 
 def balanced(side):
-    """A side of a calculation without brackets of the sentence around it."""
-    while side.count("(") > side.count(")"):
-        side = side.replace("(", "", 1)
-    while side.count(")") > side.count("("):
-        side = side[::-1].replace(")", "", 1)[::-1]
-    return side
+    """A side of a calculation without the brackets of the sentence around it."""
+    extra = side.count("(") - side.count(")")
+    return side.removeprefix("(" * extra) if extra > 0 else side.removesuffix(")" * -extra)
 
 
 def comes_out(sides):
@@ -116,6 +115,7 @@ class Section:
 
     def read(self, text, following):
         """Look for every figure of one section's text in what is shown, following cell included."""
+        # What is supposed may be calculated with, what is cited stands for itself.
         text = NO_FIGURES.sub(" ` ", text)
         for supposed in SUPPOSED.findall(text):
             self.shown |= numbers_in(supposed)
@@ -131,6 +131,7 @@ class Section:
                     self.lost.append(f"{match[0]} does not come out")
                 self.quoted |= numbers_in(" ".join(sides[1:]))
 
+        # Then the figures, one by one; what was quoted may be quoted again.
         for match in FIGURE.finditer(text):
             number, percent = match.groups()
             near = self.shown | following | self.quoted
@@ -153,7 +154,7 @@ def check(notebook):
         if cell.cell_type != "markdown":
             continue
         following = next((its for its in numbers[place + 1 :] if its), set())
-        *ended, last = re.split(r"^(?=##? )", cell.source, flags=re.MULTILINE)
+        *ended, last = re.split(r"(?m)^(?=##? )", CODE_BLOCK.sub("", cell.source))
         for text in ended:
             section.read(text, set())
             section.begin()
