@@ -283,7 +283,7 @@ def store(docs, fault=""):
 
 
 def as_text(doc):
-    return f"{doc['title']}\n{doc['content']}".strip()
+    return f"{' '.join(doc['title'].split())}\n{doc['content']}".strip()
 
 
 @functools.cache
