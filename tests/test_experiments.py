@@ -647,6 +647,7 @@ def test_ctrl_c_in_the_middle_keeps_what_was_finished(tmp_path):
 
     code = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
 from rageval_kit import experiment, grid
 def make(n):
     print("made", n, flush=True)
