@@ -151,20 +151,15 @@ def load_experiment(folder: str | Path) -> Experiment:
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    record = json.loads(read_text(path / _RECORD)) if _is_json(path / _RECORD) else None
+    try:
+        record = json.loads(read_text(path / _RECORD))
+    except (ValueError, RecursionError):
+        record = None
     if not isinstance(record, dict) or not isinstance(record.get("kept"), dict):
         raise _broken(path, ValueError("no record of an experiment"))
     if record.get("version") != _VERSION:
         raise ValueError(f"{path} was written by another version. Run the experiment again.")
     return record
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(read_text(path))
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _broken(path: Path, error: Exception) -> ValueError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rageval_kit.documents import Docs, as_docs
 from rageval_kit.experiment_table import Experiment, as_experiment
 from rageval_kit.judgements import is_relevant
-from rageval_kit.messages import count
+from rageval_kit.messages import count, missing_extra
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
@@ -51,11 +51,8 @@ class _Explorer:
         try:
             import ipywidgets as widgets
         except ImportError as error:
-            raise ImportError(
-                "explore needs the extra widgets: pip install -e '.[widgets]' in the virtual "
-                f"environment ({error}). differences(...) shows two runs without it.",
-                name="ipywidgets",
-            ) from None
+            without = " differences(...) shows two runs without it."
+            raise missing_extra("explore", "widgets", error, without) from None
         self._result, self._docs = result, docs
         names, base = list(result.runs), result.record["baseline"]
         first = base if base in names else names[0]

@@ -24,7 +24,14 @@ import pandas as pd
 from rageval_kit.columns import is_known, named
 from rageval_kit.documents import read_document, refuse_odd_columns, stored_id
 from rageval_kit.files import NO_TEXT, open_text, read_blocks, refuse_bomb
-from rageval_kit.messages import count, is_list, show_progress, shown, wrong_type
+from rageval_kit.messages import (
+    count,
+    is_list,
+    missing_extra,
+    show_progress,
+    shown,
+    wrong_type,
+)
 
 Row = Mapping[str, Any]
 
@@ -137,11 +144,7 @@ def want_package(name: str, extra: str, path: Path) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ImportError(
-            f"{path} needs the extra {extra}: pip install -e '.[{extra}]' in the virtual "
-            f"environment ({error}).",
-            name=name,
-        ) from None
+        raise missing_extra(str(path), extra, error) from None
 
 
 @contextmanager

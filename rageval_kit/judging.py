@@ -12,7 +12,7 @@ import pandas as pd
 
 from rageval_kit.documents import Docs
 from rageval_kit.files import as_path, make_folder
-from rageval_kit.messages import wrong_type
+from rageval_kit.messages import missing_extra, wrong_type
 from rageval_kit.pooling import GRADES, load_judged, read_pool
 
 if TYPE_CHECKING:
@@ -94,11 +94,8 @@ class _Form:
         try:
             import ipywidgets as widgets
         except ImportError as error:
-            raise ImportError(
-                "judging_form needs the extra widgets: pip install -e '.[widgets]' in the virtual "
-                f"environment ({error}). save_pool writes the pool as CSV or Excel without it.",
-                name="ipywidgets",
-            ) from None
+            without = " save_pool writes the pool as CSV or Excel without it."
+            raise missing_extra("judging_form", "widgets", error, without) from None
         self._pairs, self._log = pairs, log
 
         # What is read.

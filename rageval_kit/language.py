@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
-from rageval_kit.messages import wrong_type
+from rageval_kit.messages import missing_extra, wrong_type
 
 Tokenizer: TypeAlias = Callable[[str], list[str]]
 
@@ -412,9 +412,7 @@ def _kiwi() -> Any:
     try:
         from kiwipiepy import Kiwi
     except ImportError as error:
-        raise ImportError(
-            "Kiwi is not found, an extra: pip install -e '.[kiwi]' in the virtual environment."
-        ) from error
+        raise missing_extra("Kiwi", "kiwi", error) from error
     return Kiwi()
 
 

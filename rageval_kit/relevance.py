@@ -27,6 +27,7 @@ from rageval_kit.messages import as_cutoff, count, name_some, shown, warn_user
 from rageval_kit.rankings import (
     Hits,
     ResultsLike,
+    appears_twice,
     knowledge,
     ranks_in_blocks,
     read_hits,
@@ -387,9 +388,9 @@ def _match_documents(judged: Judgements, found: Hits) -> tuple[np.ndarray, np.nd
 
 def _repeated_document(found: Hits, repeated: np.ndarray, query_ids: pd.Index) -> ValueError:
     again = int(np.flatnonzero(repeated)[0])
-    return ValueError(
-        f"{query_ids[found.rows[again]]}: the document {found.docs[again]!r} appears twice in the "
-        f"ranking (again at rank {found.ranks[again] + 1}). Chunks or copies? Fold each hit to its "
-        'source document before scoring, or choose duplicates="unique" (keep the first) or '
-        'duplicates="position" (count every slot, which inflates the scores).'
+    cure = (
+        'before scoring, or choose duplicates="unique" (keep the first) or duplicates="position" '
+        "(count every slot, which inflates the scores)"
     )
+    rank = int(found.ranks[again]) + 1
+    return appears_twice(query_ids[found.rows[again]], found.docs[again], rank, cure)

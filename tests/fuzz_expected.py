@@ -469,6 +469,11 @@ def usual_docs(value, doubts):
     return docs
 
 
+def usual_embeddings(model, doubts):
+    fits = lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array")  # noqa: E731
+    usual(model, doubts, "embeddings", fits)
+
+
 def doubt_questions(a, doubts):
     """Doubt a query whose question is no text: who needs it may say so."""
     for qa in oracle.queries(view(a["all_qa"]), doubts):
@@ -1251,12 +1256,7 @@ def expect_duplicate_index(a, doubts):
 
 def expect_unread_tails(a, doubts):
     usual_docs(a["docs"], doubts)
-    usual(
-        a["embeddings"],
-        doubts,
-        "embeddings",
-        lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
-    )
+    usual_embeddings(a["embeddings"], doubts)
 
     def check(seen):
         for row in seen.value.to_dict("records"):
@@ -1889,12 +1889,7 @@ def expect_search_folded(a, doubts):
 
 def expect_build_vectorstore(a, doubts):
     docs = usual_docs(a["docs"], doubts)
-    usual(
-        a["embeddings"],
-        doubts,
-        "embeddings",
-        lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
-    )
+    usual_embeddings(a["embeddings"], doubts)
     doubt_strange(docs, doubts)
     index = a.get("index", "Flat")
     if index not in ("Flat", "HNSW8", "SQ8", "IVF1,Flat"):
@@ -2087,12 +2082,7 @@ def expect_cached_embeddings(a, doubts):
     limit = a.get("requests_per_minute")
     usual(limit, doubts, "requests_per_minute", lambda n: n is None or (type(n) is int and n > 0))
     model = a["embeddings"]
-    usual(
-        model,
-        doubts,
-        "embeddings",
-        lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
-    )
+    usual_embeddings(model, doubts)
 
     def check(seen):
         texts = ["one text", "다른 글", "one text"]
@@ -2107,12 +2097,7 @@ def expect_cached_embeddings(a, doubts):
 def expect_shorten(a, doubts):
     dimensions = oracle.cutoff(a["dimensions"])
     usual(dimensions, doubts, "dimensions", lambda n: n < 10**12)
-    usual(
-        a["embeddings"],
-        doubts,
-        "embeddings",
-        lambda e: e.make.__name__ == "embeddings" and e.arguments[0] in ("", "array"),
-    )
+    usual_embeddings(a["embeddings"], doubts)
 
     def check(seen):
         whole = np.asarray(hashed("one text"))[:dimensions]
