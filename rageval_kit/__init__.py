@@ -58,6 +58,7 @@ _NAMES = {
     "unjudged": "pool_to_settle score_bounds",
     "validation": "validate_dataset",
     "vectorstore": "add_documents build_vectorstore load_vectorstore save_vectorstore",
+    "wording": "set_language",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -170,3 +171,4 @@ if TYPE_CHECKING:
     from rageval_kit.vectorstore import (
         add_documents, build_vectorstore, load_vectorstore, save_vectorstore,
     )
+    from rageval_kit.wording import set_language
