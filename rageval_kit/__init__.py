@@ -18,6 +18,7 @@ _NAMES = {
     "chunks": "split_documents",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
     "costs": "estimate_cost",
+    "course_data": "data_folder",
     "dataset": "load_dataset",
     "diagnosis": (
         "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
         compare, differences, holm, queries_needed, randomization_p, resampled_means,
     )
     from rageval_kit.costs import estimate_cost
+    from rageval_kit.course_data import data_folder
     from rageval_kit.dataset import load_dataset
     from rageval_kit.diagnosis import (
         DEFAULT_THRESHOLDS, abstention_curve, common_traits, diagnose, failures, outcomes,
