@@ -37,7 +37,7 @@ def data_folder(name: str, language: str | None = None) -> Path:
     ('data', 'handbook')
     >>> data_folder("lecture", "fr")
     Traceback (most recent call last):
-    ValueError: the course's data hold no lecture/fr. Choose one: lecture/en, lecture/ko.
+    ValueError: the course's data hold no 'lecture/fr'. Choose one: lecture/en, lecture/ko.
     """
     if not isinstance(name, str):
         raise wrong_type("name", 'a text such as "campus"', name)
@@ -54,12 +54,12 @@ def data_folder(name: str, language: str | None = None) -> Path:
                 return data / name / language
 
     # The course's data without it, or no data.
-    wanted = shown(name if language is None else f"{name}/{language}").strip("'\"")
+    wanted = name if language is None else f"{name}/{language}"
     for data in places:
         if set(BUNDLED) & set(_folders(data)):
             raise _not_there(wanted, data, name)
     raise FileNotFoundError(
-        f"data/{wanted} was not found: looked in {Path.cwd()} and the folders above it, beside the "
+        f"{shown(f'data/{wanted}')} was not found: looked in {Path.cwd()} and the folders above it, beside the "
         f"package in {_PACKAGE}, and in {' and '.join(map(str, _COLAB))}. Upload {COURSE}.zip to "
         f"{Path.cwd()} and unzip it there (in a cell: !unzip -oq {COURSE}.zip), or give "
         "load_dataset the path of the folder."
@@ -85,4 +85,4 @@ def _not_there(wanted: str, data: Path, name: str) -> ValueError:
     """Return the error that names what there is: beside the language, or beside the name."""
     within = [f"{name}/{inner}" for inner in _folders(data / name)] if name in BUNDLED else []
     choices = name_some(within or _folders(data))
-    return ValueError(f"the course's data hold no {wanted}. Choose one: {choices}.")
+    return ValueError(f"the course's data hold no {shown(wanted)}. Choose one: {choices}.")

@@ -2397,6 +2397,23 @@ def expect_load_dataset(a, doubts):
     return check
 
 
+def expect_data_folder(a, doubts):
+    name, language = a["name"], a.get("language")
+    within = {"campus": [None, "ko", "en", "runs"], "lecture": [None, "ko", "en"]}
+    within["handbook"] = [None, "campus", "학사"]
+    if not all(isinstance(part, (str, type(None))) for part in (name, language)):
+        raise Refused("no text")
+    if language not in within.get(name, ()):
+        raise Refused("no such folder")
+
+    def check(seen):
+        parts = [name] if language is None else [name, language]
+        want(seen.value.is_dir(), "no folder")
+        want(list(seen.value.parts[-len(parts) :]) == parts, f"found {seen.value}")
+
+    return check
+
+
 def json_lines(data, doubts):
     lines = lines_of(a_file("x", data), doubts)
     found = []
@@ -2852,6 +2869,7 @@ EXPECT = {
     "load_qrels": expect_load_qrels,
     "save_run": expect_save_run,
     "save_qrels": expect_save_qrels,
+    "data_folder": expect_data_folder,
     "load_dataset": expect_load_dataset,
     "load_documents": expect_load_documents,
     "load_questions": expect_load_questions,

@@ -1774,6 +1774,8 @@ KINDS = {
     "near": Kind(choice_of(None, 0.9, 1)),
     "needle": Kind(lambda r, w: r.choice((*SENTENCES, *ODD_TEXTS, "fee", " "))),
     "split": Kind(choice_of(None, "test")),
+    "data_name": Kind(choice_of("campus", "lecture", "handbook", "lectures", "..", "/")),
+    "data_language": Kind(choice_of(None, "ko", "en", "runs", "fr", "..", "ko/..")),
     "store_folder": Kind(make_saved_store, odd_saved_store),
     "new_folder": Kind(lambda r, w: new_path("store"), odd_path),
     "new_file": Kind(
@@ -1890,6 +1892,8 @@ KIND_OF = {
     ("load_run", "path"): "run_file",
     ("load_qrels", "path"): "qrels_file",
     ("load_embeddings", "name"): "model_name",
+    ("data_folder", "name"): "data_name",
+    ("data_folder", "language"): "data_language",
     ("cached_embeddings", "path"): "new_file",
     ("build_vectorstore", "index"): "faiss_index",
     ("agreement", "exact"): "results",
