@@ -58,12 +58,7 @@ def data_folder(name: str, language: str | None = None) -> Path:
     for data in places:
         if set(BUNDLED) & set(_folders(data)):
             raise _not_there(wanted, data, name)
-    raise FileNotFoundError(
-        f"{shown(f'data/{wanted}')} was not found: looked in {Path.cwd()} and the folders above it, beside the "
-        f"package in {_PACKAGE}, and in {' and '.join(map(str, _COLAB))}. Upload {COURSE}.zip to "
-        f"{Path.cwd()} and unzip it there (in a cell: !unzip -oq {COURSE}.zip), or give "
-        "load_dataset the path of the folder."
-    )
+    raise _nowhere(wanted)
 
 
 def _places() -> Iterator[Path]:
@@ -86,3 +81,14 @@ def _not_there(wanted: str, data: Path, name: str) -> ValueError:
     within = [f"{name}/{inner}" for inner in _folders(data / name)] if name in BUNDLED else []
     choices = name_some(within or _folders(data))
     return ValueError(f"the course's data hold no {shown(wanted)}. Choose one: {choices}.")
+
+
+def _nowhere(wanted: str) -> FileNotFoundError:
+    """Return the error that says where was looked, and what to do."""
+    here, colab = Path.cwd(), " and ".join(map(str, _COLAB))
+    looked = f"looked in {here} and the folders above it, beside the package in {_PACKAGE}"
+    return FileNotFoundError(
+        f"{shown(f'data/{wanted}')} was not found: {looked}, and in {colab}. Upload {COURSE}.zip "
+        f"to {here} and unzip it there (in a cell: !unzip -oq {COURSE}.zip), or give load_dataset "
+        "the path of the folder."
+    )
