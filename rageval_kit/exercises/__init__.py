@@ -1,0 +1,287 @@
+"""Exercises that check themselves: what you are given, whether you are right and why not, hints.
+
+``check("04-2", answer)`` is exercise 2 of session 4. Its right answer is computed from the numbers
+that your seed drew; nothing is stored, sent or counted.
+
+>>> set_seed(7)
+>>> gains, n_relevant, k = given("04-3")
+>>> check("04-3", ...).right
+[not attempted] 04-3: put your answer in place of ... and run the cell again.
+False
+"""
+
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from inspect import getsource
+from random import Random
+from textwrap import dedent, fill
+from typing import Any
+
+from rageval_kit.exercises.kinds import NOT_ATTEMPTED, RIGHT, WRONG, Exercise, Function, Given
+from rageval_kit.messages import name_some, shown, typed
+from rageval_kit.wording import current_language, say
+
+__all__ = ["ask", "check", "given", "hint", "set_seed", "solution"]
+
+_LETTERS = "abcd"
+_WIDTH = 100  # of a line that is printed
+
+_seed = 0
+_hints_given: dict[str, int] = {}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether an answer is right, and what was printed. It is true if the answer is right."""
+
+    right: bool
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def _ipython_display_(self) -> None:
+        """Show nothing below a cell: it is printed already."""
+
+
+def set_seed(seed: int) -> None:
+    """Choose the numbers of all exercises: whoever has another seed has others.
+
+    Raises:
+        TypeError: the seed is no integer.
+    """
+    global _seed
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed is an integer, such as your student number; found {typed(seed)}.")
+    _seed = seed
+
+
+def given(name: str) -> Any:
+    """Return what an exercise gives: one value, or a tuple of several.
+
+    Raises:
+        KeyError: there is no such exercise.
+    """
+    drawn = deepcopy(_drawn(name))
+    return drawn[0] if len(drawn) == 1 else drawn
+
+
+def check(name: str, answer: Any) -> Outcome:
+    """Say whether an answer is right and, where it is not, which mistake it looks like.
+
+    Args:
+        name: the exercise, ``"04-2"``, or the ten questions of a session, ``"04-quiz"``.
+        answer: a value or a function, as the exercise asks for; of a quiz a dict such as
+            ``{1: "a", 2: "c"}``.
+
+    Returns:
+        What was printed; true if the answer is right.
+
+    Raises:
+        KeyError: there is no such exercise.
+    """
+    if _is_quiz(name):
+        outcome = _checked_quiz(name, answer)
+    else:
+        outcome = _checked(name, answer)
+    print(outcome.text)
+    return outcome
+
+
+def _checked(name: str, answer: Any) -> Outcome:
+    words = _texts(_session_of(name))[name]
+    try:
+        verdict = NOT_ATTEMPTED if answer is ... else _exercise(name).judge(answer, _drawn(name))
+    except NotImplementedError:  # what nbgrader puts in place of a solution
+        verdict = NOT_ATTEMPTED
+    except Exception as error:
+        kind = type(error).__name__
+        found = say("your answer ended in an error, {kind}: {error}", kind=kind, error=error)
+        return Outcome(False, _line(say("wrong"), name, found))
+
+    # What is said of each verdict.
+    if verdict == RIGHT:
+        return Outcome(True, _line(say("right"), name, words["right"]))
+    if verdict == NOT_ATTEMPTED:
+        cure = say("put your answer in place of ... and run the cell again.")
+        return Outcome(False, _line(say("not attempted"), name, cure))
+    if verdict == WRONG:
+        found = say(
+            "{found} is not right. hint({name}) helps.", found=shown(answer), name=repr(name)
+        )
+        return Outcome(False, _line(say("wrong"), name, found))
+    return Outcome(False, _line(say("wrong"), name, words["mistakes"][verdict]))
+
+
+def _line(verdict: str, name: str, text: str) -> str:
+    return fill(f"[{verdict}] {name}: {' '.join(text.split())}", _WIDTH, break_long_words=False)
+
+
+def hint(name: str) -> None:
+    """Print the next hint of an exercise: the first is a nudge, the second is half the way.
+
+    Raises:
+        KeyError: there is no such exercise.
+    """
+    hints = _texts(_session_of(name))[name]["hints"]
+    number = min(_hints_given.get(name, 0), len(hints) - 1)
+    _hints_given[name] = number + 1
+    text = " ".join(hints[number].split())
+    print(fill(say("Hint {n} of {all}: {hint}", n=number + 1, all=len(hints), hint=text), _WIDTH))
+
+
+def solution(name: str) -> None:
+    """Print how an exercise is solved, and what comes out with your numbers.
+
+    Raises:
+        KeyError: there is no such exercise.
+    """
+    if _is_quiz(name):
+        print(quiz_key(name.removesuffix("-quiz")))
+        return
+    exercise = _exercise(name)
+    print(_texts(_session_of(name))[name]["solution"].strip())
+    if isinstance(exercise, Function):
+        print("\n" + dedent(getsource(exercise.right)).strip())
+    else:
+        answer = exercise.right(*deepcopy(_drawn(name)))
+        shown_as = _rounded(answer, exercise.decimals)
+        print("\n" + say("With your numbers: {answer}", answer=shown_as))
+
+
+def _rounded(value: Any, decimals: int) -> Any:
+    if isinstance(value, float):
+        return round(value, decimals)
+    if isinstance(value, (list, tuple)):
+        return [_rounded(part, decimals) for part in value]
+    if isinstance(value, Mapping):
+        return {key: _rounded(part, decimals) for key, part in value.items()}
+    return value
+
+
+# ---------------------------------------------------------------- the ten questions
+
+
+def ask(session: str) -> None:
+    """Print the ten questions of a session, with their choices in an order of your own.
+
+    Args:
+        session: such as ``"04"``.
+
+    Raises:
+        KeyError: there is no such session.
+    """
+    for number, question in enumerate(_texts(session)["quiz"], start=1):
+        print(fill(f"{number}. {' '.join(question['question'].split())}", _WIDTH))
+        for letter, (choice, _) in zip(_LETTERS, _choices(session, number), strict=True):
+            print(fill(f"   {letter}) {choice}", _WIDTH, subsequent_indent="      "))
+        print()
+
+
+def quiz_key(session: str) -> dict[int, str]:
+    """Return the right letters of a session's questions, in the order of the seed.
+
+    Raises:
+        KeyError: there is no such session.
+    """
+    key = {}
+    for number, question in enumerate(_texts(session)["quiz"], start=1):
+        choices = [choice for choice, _ in _choices(session, number)]
+        key[number] = _LETTERS[choices.index(question["right"])]
+    return key
+
+
+def _is_quiz(name: Any) -> bool:
+    return name in [f"{session}-quiz" for session in sessions()]
+
+
+def _choices(session: str, number: int) -> list[tuple[str, str]]:
+    """Return the choices of a question, each with why it is right or wrong, in the seed's order."""
+    question = _texts(session)["quiz"][number - 1]
+    choices = [(question["right"], question["why"]), *map(tuple, question["wrong"])]
+    return Random(f"{_seed} {session} {number}").sample(choices, len(choices))
+
+
+def _checked_quiz(name: str, answers: Any) -> Outcome:
+    """Say of each answer whether it is right, and why; the quiz is right if all are."""
+    session = name.removesuffix("-quiz")
+    questions = _texts(session)["quiz"]
+    if not isinstance(answers, Mapping) or not answers:
+        cure = say("answer with a dict of letters, such as {example}.", example='{1: "a", 2: "c"}')
+        return Outcome(False, _line(say("not attempted"), name, cure))
+
+    # A line a question: an answer is explained, right or wrong.
+    lines, right = [], 0
+    for number, question in enumerate(questions, start=1):
+        letter = str(answers.get(number, "")).strip().lower()
+        choices = dict(zip(_LETTERS, _choices(session, number), strict=True))
+        if letter not in choices:
+            cure = say("choose a, b, c or d.")
+            lines.append(_line(say("not attempted"), str(number), cure))
+            continue
+        choice, why = choices[letter]
+        is_right = choice == question["right"]
+        right += is_right
+        lines.append(_line(say("right") if is_right else say("wrong"), f"{number} {letter}", why))
+    lines.append(say("{right} of {all} are right.", right=right, all=len(questions)))
+    return Outcome(right == len(questions), "\n".join(lines))
+
+
+# ---------------------------------------------------------------- where things are
+
+
+@cache
+def sessions() -> list[str]:
+    """Return the sessions that have exercises: ``["00", "01", ...]``."""
+    names = [path.name for path in files(__package__).iterdir()]
+    return sorted(name[8:10] for name in names if name.startswith("session_"))
+
+
+@cache
+def exercises_of(session: str) -> dict[str, Exercise]:
+    """Return the exercises of a session by their names."""
+    module = import_module(f"{__package__}.session_{session}")
+    exercises: dict[str, Exercise] = module.EXERCISES
+    return exercises
+
+
+@cache
+def texts_of(session: str, language: str) -> dict[str, Any]:
+    """Return the texts of a session in a language, as its file has them."""
+    if session not in sessions():
+        there_are = ", ".join(sessions())
+        raise KeyError(f"No session is called {shown(session)}; there are: {there_are}.")
+    path = files(__package__) / "texts" / language / f"{session}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _texts(session: str) -> dict[str, Any]:
+    return texts_of(session, current_language())
+
+
+def _session_of(name: Any) -> str:
+    """Return the session of an exercise, and refuse a name that no exercise has."""
+    names = [known for session in sessions() for known in exercises_of(session)]
+    if name not in names:
+        session = str(name).partition("-")[0]
+        near = [known for known in names if known.startswith(session)] or names
+        raise KeyError(f"No exercise is called {shown(name)}; there are: {name_some(near)}.")
+    return str(name).partition("-")[0]
+
+
+def _exercise(name: str) -> Exercise:
+    return exercises_of(_session_of(name))[name]
+
+
+def _drawn(name: str) -> Given:
+    return _draw(_session_of(name), name, _seed)
+
+
+@cache
+def _draw(session: str, name: str, seed: int) -> Given:
+    return exercises_of(session)[name].draw(Random(f"{seed} {name}"))

@@ -1,0 +1,159 @@
+"""What an exercise is: what it gives, what is right, and the mistakes that it recognises.
+
+A mistake is not stored as a number. It is made of what the student was given, as the student would
+make it: the wrong answer that comes out of it is recognised by its value.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from numbers import Real
+from random import Random
+from typing import Any, TypeAlias
+
+RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
+
+Given: TypeAlias = tuple[Any, ...]
+Way: TypeAlias = Callable[..., Any]  # from what is given to an answer, right or wrong
+
+_CASES = 30  # that a student's function is tried on
+_DRAWS = 1_000
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise with one right answer. Its words stand in ``texts/<language>/NN.toml``.
+
+    Attributes:
+        given: draws what the student is given, a tuple.
+        right: makes the right answer of it.
+        mistakes: by key, what makes a wrong answer of it, as a student would.
+        decimals: to how many decimals numbers are compared.
+    """
+
+    given: Callable[[Random], Given]
+    right: Way
+    mistakes: Mapping[str, Way] = field(default_factory=dict)
+    decimals: int = 3
+
+    def draw(self, random: Random) -> Given:
+        """Draw what is given, so that no mistake gives the right answer or that of another."""
+        for _ in range(_DRAWS):
+            given = self.given(random)
+            ways = (self.right, *self.mistakes.values())
+            answers = [way(*deepcopy(given)) for way in ways]
+            if not any(self.same(a, b) for i, a in enumerate(answers) for b in answers[:i]):
+                return given
+        raise RuntimeError("No draw tells the mistakes of this exercise apart.")
+
+    def judge(self, answer: Any, given: Given) -> str:
+        """Return RIGHT, the key of the mistake that was recognised, or WRONG."""
+        for key, way in self.ways().items():
+            if self.same(answer, way(*deepcopy(given))):
+                return key
+        return WRONG
+
+    def ways(self) -> dict[str, Way]:
+        """Return what makes the right answer, and every mistake, by its key."""
+        return {RIGHT: self.right, **self.mistakes}
+
+    def same(self, answer: Any, wanted: Any) -> bool:
+        """Say whether two answers are equal, numbers to `decimals`."""
+        return same(answer, wanted, self.decimals)
+
+
+@dataclass(frozen=True)
+class Function(Exercise):
+    """An exercise whose answer is a function: it is tried on many cases.
+
+    ``right`` and the mistakes are functions of the same arguments, in a file of their own names, so
+    that their code is the solution. What the student is given is one case.
+    """
+
+    def draw(self, random: Random) -> Given:
+        """Draw one case. It need not tell all mistakes apart: the cases together do."""
+        return self.given(random)
+
+    def judge(self, answer: Any, given: Given) -> str:
+        """Return RIGHT, the key of the mistake that was recognised, or WRONG.
+
+        Raises:
+            Exception: whatever the student's function raises.
+        """
+        if not callable(answer):
+            return WRONG
+        cases = [given, *(self.given(Random(case)) for case in range(_CASES))]
+        answers = [answer(*deepcopy(case)) for case in cases]
+        if all(value is None or value is ... for value in answers):
+            return NOT_ATTEMPTED
+
+        for key, way in self.ways().items():
+            wanted = [way(*deepcopy(case)) for case in cases]
+            if all(map(self.same, answers, wanted)):
+                return key
+        return WRONG
+
+
+@dataclass(frozen=True)
+class Made(Exercise):
+    """An exercise with many right answers: what the student makes is judged by a rule.
+
+    ``right`` and the mistakes make one example each.
+
+    Attributes:
+        rule: from the answer and what is given to RIGHT, the key of a mistake, or WRONG.
+    """
+
+    rule: Callable[..., str] = field(kw_only=True)
+
+    def draw(self, random: Random) -> Given:
+        """Draw what is given."""
+        return self.given(random)
+
+    def judge(self, answer: Any, given: Given) -> str:
+        """Return what the rule says.
+
+        Raises:
+            Exception: whatever comes of an answer in a form that the rule cannot read.
+        """
+        return self.rule(answer, *deepcopy(given))
+
+
+def same(answer: Any, wanted: Any, decimals: int) -> bool:
+    """Say whether two answers are equal: numbers to some decimals, texts but for case and blanks.
+
+    A list, a tuple, an array and a Series of the same values are equal.
+
+    >>> same(0.87719, 0.8772, 3), same([1, "Q01 "], (1.0, "q01"), 3), same(1, True, 3)
+    (True, True, False)
+    """
+    answer, wanted = _plain(answer), _plain(wanted)
+    if isinstance(wanted, bool) or isinstance(answer, bool):
+        return answer is wanted
+    if isinstance(wanted, Real) and isinstance(answer, Real):
+        return _close(float(answer), float(wanted), decimals)
+    if isinstance(wanted, str) and isinstance(answer, str):
+        return answer.strip().casefold() == wanted.strip().casefold()
+    if isinstance(wanted, Mapping) and isinstance(answer, Mapping):
+        keys_alike = answer.keys() == wanted.keys()
+        return keys_alike and all(same(answer[key], wanted[key], decimals) for key in wanted)
+    if isinstance(wanted, list) and isinstance(answer, list):
+        pairs = zip(answer, wanted, strict=False)
+        return len(answer) == len(wanted) and all(same(a, b, decimals) for a, b in pairs)
+    return type(answer) is type(wanted) and bool(answer == wanted)
+
+
+def _close(answer: float, wanted: float, decimals: int) -> bool:
+    if math.isnan(answer) or math.isnan(wanted):
+        return math.isnan(answer) and math.isnan(wanted)
+    return answer == wanted or abs(answer - wanted) <= 0.5001 * 10**-decimals
+
+
+def _plain(value: Any) -> Any:
+    """Return Python's own value for one of numpy or pandas, and a list for a tuple."""
+    if hasattr(value, "to_dict") and not isinstance(value, Mapping):
+        return _plain(value.to_dict() if value.ndim == 2 else value.tolist())
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return list(value) if isinstance(value, tuple) else value

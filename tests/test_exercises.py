@@ -1,0 +1,263 @@
+"""Exercises: each right answer is taken, each mistake is known by its value, in both languages."""
+
+import re
+from random import Random
+
+import pytest
+
+from rageval_kit import exercises as kit
+from rageval_kit.exercises import ask, check, given, hint, set_seed, solution
+from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made, same
+from rageval_kit.wording import set_language
+
+NAMES = [name for session in kit.sessions() for name in kit.exercises_of(session)]
+MISTAKES = [
+    (name, key)
+    for session in kit.sessions()
+    for name, exercise in kit.exercises_of(session).items()
+    for key in exercise.mistakes
+]
+LANGUAGES = ("en", "ko")
+SEEDS = range(12)
+
+
+@pytest.fixture(autouse=True)
+def as_at_the_start():
+    yield
+    set_language("en")
+    set_seed(0)
+    kit._hints_given.clear()
+
+
+def drawn(name, seed):
+    exercise = kit.exercises_of(name[:2])[name]
+    return exercise, exercise.draw(Random(f"{seed} {name}"))
+
+
+def answer_of(exercise, way, its_given):
+    return way if isinstance(exercise, Function) else way(*its_given)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_right_answer_is_right_with_every_seed(name):
+    for seed in SEEDS:
+        exercise, its_given = drawn(name, seed)
+        assert exercise.judge(answer_of(exercise, exercise.right, its_given), its_given) == RIGHT
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES)
+def test_a_mistake_is_known_by_what_comes_out_of_it(name, mistake):
+    for seed in SEEDS:
+        exercise, its_given = drawn(name, seed)
+        answer = answer_of(exercise, exercise.mistakes[mistake], its_given)
+        assert exercise.judge(answer, its_given) == mistake
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if type(drawn(n, 0)[0]) is Exercise])
+def test_neighbours_have_other_numbers(name):
+    assert len({repr(drawn(name, seed)[1]) for seed in SEEDS}) > 1
+
+
+def test_at_least_forty_mistakes_are_known_and_three_exercises_a_session():
+    assert len(MISTAKES) >= 40
+    for session in kit.sessions():
+        assert len(kit.exercises_of(session)) >= 3
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("session", kit.sessions())
+def test_every_exercise_has_its_words_in_each_language(session, language):
+    texts, exercises = kit.texts_of(session, language), kit.exercises_of(session)
+    assert list(texts) == [*exercises, "quiz"]
+    for name, exercise in exercises.items():
+        words = texts[name]
+        assert words.keys() == {"right", "hints", "solution", "mistakes"}
+        assert len(words["hints"]) == 2
+        assert list(words["mistakes"]) == list(exercise.mistakes)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("session", kit.sessions())
+def test_a_quiz_has_ten_questions_and_explains_every_choice(session, language):
+    quiz = kit.texts_of(session, language)["quiz"]
+    assert len(quiz) == 10
+    for question in quiz:
+        choices = [(question["right"], question["why"]), *map(tuple, question["wrong"])]
+        assert len(choices) == len({choice for choice, _ in choices}) == 4
+        assert all(len(why) > 10 for _, why in choices)
+
+
+@pytest.mark.parametrize("session", kit.sessions())
+def test_the_korean_is_korean(session):
+    texts = kit.texts_of(session, "ko")
+    words = [text for name in kit.exercises_of(session) for text in texts[name]["hints"]]
+    words += [
+        text for question in texts["quiz"] for text in (question["question"], question["why"])
+    ]
+    for text in words:
+        assert re.search("[가-힣]", text), text
+
+
+# ------------------------------------------------------------------------------------- the doors
+
+
+def test_an_answer_that_is_not_there_is_not_attempted(capsys):
+    assert not check("04-3", ...)
+    assert "[not attempted] 04-3" in capsys.readouterr().out
+
+
+def test_a_function_without_a_body_is_not_attempted(capsys):
+    assert not check("04-1", lambda gains, k: ...)
+    assert not check("04-1", lambda gains, k: None)
+    assert capsys.readouterr().out.count("[not attempted]") == 2
+
+
+def test_a_wrong_answer_is_told_its_likely_mistake(capsys):
+    set_seed(3)
+    gains, n_relevant, k = given("04-3")
+    exercise = kit.exercises_of("04")["04-3"]
+    assert not check("04-3", exercise.mistakes["not_divided"](gains, n_relevant, k))
+    assert "This is DCG" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_answer_that_no_mistake_explains_is_wrong_and_pointed_to_the_hint(capsys):
+    assert not check("04-3", 17)
+    assert "17 is not right. hint('04-3')" in capsys.readouterr().out
+
+
+def test_an_error_in_the_answer_is_said_and_stops_nothing(capsys):
+    assert not check("04-1", lambda gains, k: 1 / 0)
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_what_is_given_may_be_changed_without_harm():
+    gains, _, _ = given("04-3")
+    gains.clear()
+    assert given("04-3")[0]
+
+
+def test_a_student_may_change_what_the_function_is_given():
+    right = kit.exercises_of("04")["04-1"].right
+
+    def careless(gains, k):
+        value = right(gains, k)
+        gains.clear()
+        return value
+
+    assert check("04-1", careless)
+
+
+def test_hints_come_one_after_the_other_and_the_last_stays(capsys):
+    for _ in range(3):
+        hint("04-1")
+    first, second, third = capsys.readouterr().out.split("Hint ")[1:]
+    assert first.startswith("1 of 2") and second.startswith("2 of 2") and third == second
+
+
+def test_a_solution_shows_the_code_or_the_value_of_your_numbers(capsys):
+    solution("04-1")
+    assert "def dcg(" in capsys.readouterr().out
+    solution("04-3")
+    value = kit.exercises_of("04")["04-3"].right(*given("04-3"))
+    assert f"With your numbers: {round(value, 3)}" in capsys.readouterr().out
+
+
+def test_the_words_come_in_the_language_that_was_chosen(capsys):
+    set_language("ko")
+    check("04-3", 17)
+    assert re.search("[가-힣]", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ["04-9", "99-1", "quiz", 4, ["04-1"], None])
+def test_an_unknown_exercise_is_refused_with_those_there_are(name):
+    for door in (given, hint, solution, lambda n: check(n, 1)):
+        with pytest.raises(KeyError, match="No exercise is called"):
+            door(name)
+
+
+def test_an_unknown_session_is_refused_with_those_there_are():
+    with pytest.raises(KeyError, match="No session is called '99'"):
+        ask("99")
+
+
+@pytest.mark.parametrize("seed", [True, "7", 1.5, None])
+def test_a_seed_is_an_integer(seed):
+    with pytest.raises(TypeError, match="seed is an integer"):
+        set_seed(seed)
+
+
+# -------------------------------------------------------------------------------------- the quiz
+
+
+def test_the_right_letters_are_right_and_each_is_explained(capsys):
+    assert check("04-quiz", kit.quiz_key("04"))
+    out = capsys.readouterr().out
+    assert out.count("[right]") == 10 and "10 of 10 are right" in out
+
+
+def test_a_wrong_choice_is_explained_and_an_open_one_is_named(capsys):
+    letters = kit.quiz_key("04")
+    letters[1] = next(letter for letter in "abcd" if letter != letters[1])
+    del letters[2]
+    assert not check("04-quiz", letters)
+    out = capsys.readouterr().out
+    assert "[wrong] 1" in out and "[not attempted] 2" in out and "8 of 10 are right" in out
+
+
+def test_a_quiz_without_answers_is_not_attempted(capsys):
+    assert not check("04-quiz", ...)
+    assert "[not attempted]" in capsys.readouterr().out
+
+
+def test_another_seed_puts_the_choices_in_another_order():
+    orders = set()
+    for seed in SEEDS:
+        set_seed(seed)
+        orders.add(tuple(kit.quiz_key("04").values()))
+    assert len(orders) > 1
+
+
+# -------------------------------------------------------------------------------------- the kinds
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted", "equal"),
+    [
+        (0.8772, 0.87719, True),
+        (0.87, 0.877, False),
+        (True, 1, False),
+        ("Q01 ", "q01", True),
+        ((1, 2), [1, 2], True),
+        ([1, 2, 3], [1, 2], False),
+        ({"a": 0.5}, {"a": 0.5001}, True),
+        (float("nan"), float("nan"), True),
+        ("0.5", 0.5, False),
+        (None, 0.0, False),
+        ({"a", "b"}, {"b", "a"}, True),
+    ],
+)
+def test_answers_are_compared_by_value(answer, wanted, equal):
+    assert same(answer, wanted, 3) is equal
+
+
+def test_numbers_are_drawn_until_every_mistake_shows():
+    pairs = Exercise(
+        given=lambda random: (random.randint(0, 2),),
+        right=lambda n: n * n,
+        mistakes={"twice": lambda n: 2 * n},
+    )
+    assert {pairs.draw(Random(seed)) for seed in range(20)} == {(1,)}
+
+
+def test_a_mistake_that_never_shows_is_refused():
+    with pytest.raises(RuntimeError, match="tells the mistakes"):
+        Exercise(lambda random: (1,), lambda n: n, {"same": lambda n: n}).draw(Random(0))
+
+
+def test_what_is_made_is_judged_by_its_rule():
+    even = Made(
+        given=lambda random: (),
+        right=lambda: 2,
+        rule=lambda answer: RIGHT if answer % 2 == 0 else WRONG,
+    )
+    assert even.judge(4, ()) == RIGHT and even.judge(3, ()) == WRONG
