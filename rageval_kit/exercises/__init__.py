@@ -85,10 +85,7 @@ def check(name: str, answer: Any) -> Outcome:
     Raises:
         KeyError: there is no such exercise.
     """
-    if _is_quiz(name):
-        outcome = _checked_quiz(name, answer)
-    else:
-        outcome = _checked(name, answer)
+    outcome = _checked_quiz(name, answer) if _is_quiz(name) else _checked(name, answer)
     print(outcome.text)
     return outcome
 
