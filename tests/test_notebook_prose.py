@@ -32,7 +32,8 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").rglob("*.ipynb"))
+FOLDER = Path(__file__).parent.parent / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*/*.ipynb"))  # exercises have their numbers from a seed
 
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 FIGURE = re.compile(rf"(?<![A-Za-z_@\d.])(?<!\d,)({NUMBER})(?![\d_]|\.\d)(\s?(?:%|percent))?")
@@ -41,15 +42,16 @@ CALCULATION = re.compile(rf"(?<![\w.@(]){SIDE}(?:\s*=\s*{SIDE})+")
 CODE_BLOCK = re.compile(r"```.*?```", re.DOTALL)
 NO_FIGURES = re.compile(
     r"""`[^`\n]*` | \$\$.*?\$\$ | \$[^$\n]+\$                   # code and formulas
-    | \*\*In\ class:\*\*[^.]*                                   # the minutes
+    | \*\*(?:In\ class|수업\ 시간):\*\*[^.]*                    # the minutes
     | ^\s*(?:\#+\s*)?\d+\.\s | \*\*\d+\.\*\*                    # the numbering of lists and headings
     | \b(?:[Nn]otebook|[Ss]ection)s?\s\d+(?:(?:,\s|\sand\s|\sto\s|\sor\s)\d+)*
     | \b\d\d?\s(?:January|February|March|April|May|June|July|August|September|October|November|December)\b
-    | \b(?:19\d\d|20[0-3]\d)\b(?!,\d) | \b\d\d:\d\d\b             # dates, years, clock times
+    | \b(?:19\d\d|20[0-3]\d)(?=\b|년)(?!,\d) | \b\d\d:\d\d\b       # dates, years, clock times
+    | \b\d\d?(?:,\s\d\d?)*(?:장|절)(?![가-힣]*\d) | \b\d\d?월(?:\s\d\d?일)?
     """,
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
-SUPPOSED = re.compile(r"\bSuppose\b.*?(?=\n\n(?!\|)|\Z)", re.DOTALL)
+SUPPOSED = re.compile(r"\b(?:Suppose|가령)\b.*?(?=\n\n(?!\|)|\Z)", re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 CITATION = re.compile(r"\]\((?![^)]*\.ipynb)")
 
@@ -162,7 +164,7 @@ def check(notebook):
     return section.counted, section.lost
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_figure_in_the_text_is_shown_by_the_notebook(path):
     counted, lost = check(nbformat.read(path, as_version=4))
     assert counted > 0
@@ -198,6 +200,9 @@ def lost_in(*cells):
         ("Let `k=77`, q05, doc_003, nDCG@10, $x = 0.5$, notebook 9, in 2026, at 08:00.", ""),
         ("By [Smith](https://example.org) it is 0.77.", ""),
         ("**1.** Suppose that 13 of 100 fail.\n\n(100 - 13) / 100 = 0.87", ""),
+        ("nDCG는 0.58이고 [3장](x.ipynb)과 4, 5장에서 본 2026년 9월 3일 값입니다.", "nDCG  0.5783"),
+        ("가령 13개가 실패했다고 합시다. (100 - 13) / 100 = 0.87", "100"),
+        ("**수업 시간:** 약 35분. 질의는 12개입니다.", "12 queries"),
         ("**1.** Suppose these:\n\n| a | 0.62 |\n|---|---|\n| b | 0.58 |", ""),
     ],
 )
@@ -210,6 +215,8 @@ def test_a_figure_that_is_shown_calculated_cited_or_supposed_is_found(text, prin
     [
         ("nDCG is 0.59.", "nDCG  0.5783", "0.59"),
         ("There are 3 of them.", "mean 2.7", "3"),
+        ("재현율은 0.59입니다.", "Recall  0.5783", "0.59"),
+        ("질의는 13개입니다.", "12 queries", "13"),
         ("Only 12.5 % of them.", "share 0.124", "12.5 %"),
         ("3 x 0.0196 = 0.0588", "3 metrics, p = 0.0206", "0.0196"),
         ("3 x 0.0206 = 0.0588", "3 metrics, p = 0.0206", "does not come out"),

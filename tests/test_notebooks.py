@@ -1,4 +1,4 @@
-"""Every notebook runs, in a real kernel, and prints what is committed.
+"""Every notebook of both editions runs, in a real kernel, and prints what is committed.
 
 After a change on purpose: ``pytest tests/test_notebooks.py --update-notebooks`` rewrites the outputs.
 """
@@ -12,7 +12,16 @@ import pytest
 from nbclient import NotebookClient
 
 pytestmark = pytest.mark.notebooks
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+FOLDER = Path(__file__).parent.parent / "notebooks"
+KOREAN = sorted(FOLDER.glob("ko/*.ipynb"))
+NOTEBOOKS = [*KOREAN, *sorted(FOLDER.glob("en/*.ipynb"))]
+
+
+def name_of(path):
+    """The edition and the session: ``ko/04_ndcg``."""
+    return f"{path.parent.name}/{path.stem}"
+
+
 OF_A_MACHINE = re.compile(
     r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|Warning|[\d?](it/s|s/it)|/batch"
 )
@@ -52,7 +61,7 @@ def outputs_as_text(notebook):
     return seen
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_notebook_prints_what_is_committed(path, request):
     committed = nbformat.read(path, as_version=4)
     executed = run(nbformat.read(path, as_version=4), path.parent)
@@ -62,24 +71,38 @@ def test_notebook_prints_what_is_committed(path, request):
     assert outputs_as_text(executed) == outputs_as_text(committed)
 
 
-# Those on data/campus embed a whole handbook: a second language would double their time here. The
-# one on data/handbook has none to choose.
-ON_LECTURE = [
-    path
-    for path in NOTEBOOKS
-    if not re.search("data/(campus|handbook)", path.read_text(encoding="utf-8"))
-]
+def test_both_editions_have_the_same_sessions():
+    assert [path.name for path in KOREAN] == sorted(p.name for p in FOLDER.glob("en/*.ipynb"))
 
 
-@pytest.mark.parametrize("path", ON_LECTURE, ids=lambda path: path.stem)
-def test_notebook_runs_with_the_other_language(path):
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        cell.source = cell.source.replace('LANGUAGE = "ko"', 'LANGUAGE = "en"')
-    run(notebook, path.parent)
+@pytest.mark.parametrize("path", KOREAN, ids=lambda path: path.stem)
+def test_both_editions_have_the_same_code_but_for_the_language(path):
+    korean = nbformat.read(path, as_version=4).cells
+    english = nbformat.read(FOLDER / "en" / path.name, as_version=4).cells
+    assert [cell.cell_type for cell in korean] == [cell.cell_type for cell in english]
+
+    code = [cell.source for cell in korean if cell.cell_type == "code"]
+    other = [cell.source for cell in english if cell.cell_type == "code"]
+    assert "\n".join(code).count('\nLANGUAGE = "ko"\n') == 1
+    assert [
+        source.replace('\nLANGUAGE = "ko"\n', '\nLANGUAGE = "en"\n') for source in code
+    ] == other
+    assert "LANGUAGE ==" not in "\n".join(code)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_the_text_is_in_the_language_of_the_edition_and_asks_before_it_tells(path):
+    cells = nbformat.read(path, as_version=4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    ask = {"ko": "**실행하기 전에:**", "en": "**Before you run:**"}[path.parent.name]
+    assert any(ask in text for text in texts)
+    for text in texts:
+        prose = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", "", text, flags=re.DOTALL)
+        hangul, words = len(re.findall("[가-힣]", prose)), len(re.findall("[A-Za-z]{3,}", prose))
+        assert (hangul > words if path.parent.name == "ko" else hangul <= words) or not words, text
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_notebook_is_fit_to_commit(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
