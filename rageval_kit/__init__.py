@@ -18,6 +18,10 @@ _NAMES = {
     "chunks": "split_documents",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
     "costs": "estimate_cost",
+    "data_plots": (
+        "plot_bars plot_cells plot_intervals plot_limit plot_marks plot_points plot_resamples "
+        "plot_strip"
+    ),
     "dataset": "load_dataset",
     "diagnosis": (
         "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
@@ -116,6 +120,10 @@ if TYPE_CHECKING:
         compare, differences, holm, queries_needed, randomization_p, resampled_means,
     )
     from rageval_kit.costs import estimate_cost
+    from rageval_kit.data_plots import (
+        plot_bars, plot_cells, plot_intervals, plot_limit, plot_marks, plot_points, plot_resamples,
+        plot_strip,
+    )
     from rageval_kit.dataset import load_dataset
     from rageval_kit.diagnosis import (
         DEFAULT_THRESHOLDS, abstention_curve, common_traits, diagnose, failures, outcomes,
