@@ -88,8 +88,8 @@ def plot_points(
     for (name, its), colour, marker in zip(
         named.items(), cycle(COLOURS), cycle(MARKERS), strict=False
     ):
-        style = {"color": colour, "linewidth": WIDTH if joined else 0, "markersize": 11}
-        ax.plot(its[x], its[y], marker=marker, **style)
+        (line,) = ax.plot(its[x], its[y], marker, color=colour, linewidth=WIDTH, markersize=11)
+        line.set_linestyle("-" if joined else "none")
         taken.append(_along(its[x], its[y], 40 if joined else 1))
         written += _words_at(name, its, x, y, words, colour)
     if curve is not None:
@@ -390,19 +390,20 @@ def plot_resamples(
     >>> [text.get_text() for text in ax.texts]
     ['seen: 0.100', 'middle 95 %: -1.904 to 1.827']
     """
-    values = _finite("plot_resamples", values, "values")
+    drawn = _finite("plot_resamples", values, "values")
     if seen is not None and not (is_number(seen) and np.isfinite(seen)):
         raise ValueError(f"plot_resamples: seen must be a number; found {shown(seen)}.")
-    low, high = np.percentile(values, [2.5, 97.5])
+    low, high = np.percentile(drawn, [2.5, 97.5])
     ax = new_axes(ax, (9, 4.5))
 
     # The middle is blue, both ends are grey and hatched.
-    counts, edges = np.histogram(values, bins=60)
+    counts, edges = np.histogram(drawn, bins=60)
     top, middles = counts.max(), (edges[1:] + edges[:-1]) / 2
     inside = (middles >= low) & (middles <= high)
     for some, colour, hatch in ((inside, BLUE, ""), (~inside, "#808080", "////")):
-        look = {"color": pale(colour), "edgecolor": colour, "linewidth": 0, "hatch": hatch}
-        ax.bar(middles[some], counts[some], edges[1] - edges[0], **look)
+        bars = ax.bar(middles[some], counts[some], edges[1] - edges[0], color=pale(colour))
+        for bar in bars:
+            bar.set(edgecolor=colour, linewidth=0, hatch=hatch)
 
     # Above it what was seen, and above that the middle: the words do not meet.
     if seen is not None:
@@ -507,8 +508,9 @@ def plot_marks(
     signs = []
     looks = zip(values, drawable_names(table, "mark"), cycle(COLOURS), cycle(MARKERS), strict=False)
     for column, name, colour, marker in looks:
-        style = {"color": colour, "markersize": 12, "linestyle": "none", "label": name}
-        signs += ax.plot(values[column], range(len(table)), marker, **style)
+        (marks,) = ax.plot(values[column], range(len(table)), marker, color=colour, label=name)
+        marks.set(markersize=12, linestyle="none")
+        signs.append(marks)
 
     ax.set_yticks(range(len(table)), drawable_names(table.index, "row"))
     ax.set(xlabel=drawable(xlabel, ""), ylim=(len(table) - 0.5, -0.5))
@@ -576,19 +578,17 @@ def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None =
     if ax is None:
         raise TypeError("plot_limit draws on a plot: ax = plot_lines(...); found None.")
     ax = new_axes(ax, (9, 5))
-    at = y if x is None else x
-    if (x is None) == (y is None) or not is_number(at) or not np.isfinite(at):
+    given = [at for at in (x, y) if at is not None]
+    if len(given) != 1 or not is_number(given[0]) or not np.isfinite(given[0]):
         raise ValueError(f"plot_limit draws at x=... or at y=...; found {shown(x)} and {shown(y)}.")
 
-    # The words stand at the end of the line, above the axes or at its right.
-    words, style = drawable(words, label("limit")), {"color": BLACK, "linestyle": ":"}
+    # The words stand at the end of the line, above the axes or at its left.
+    words, (at,) = drawable(words, label("limit")), given
     if y is None:
-        ax.axvline(at, linewidth=2, **style)
-        where = {"xycoords": ax.get_xaxis_transform(), "ha": "center", "va": "bottom"}
-        write(ax, words, (at, 1), (0, 4), **where)
+        ax.axvline(at, color=BLACK, linestyle=":", linewidth=2)
+        write(ax, words, (at, 1), (0, 4), ha="center", xycoords=ax.get_xaxis_transform())
         ax.set_title(ax.get_title(), pad=36)
     else:
-        ax.axhline(at, linewidth=2, **style)
-        where = {"xycoords": ax.get_yaxis_transform(), "ha": "left", "va": "bottom"}
-        write(ax, words, (0, at), (4, 3), **where)
+        ax.axhline(at, color=BLACK, linestyle=":", linewidth=2)
+        write(ax, words, (0, at), (4, 3), va="bottom", xycoords=ax.get_yaxis_transform())
     return ax

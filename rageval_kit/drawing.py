@@ -140,7 +140,7 @@ def place_words(
             np.array(side) * (half + far * scale)
             for far, side in product((7, 22, 40, 60) if needed else (7,), _SIDES)
         ]
-        costs = [_touched(at + place, half, boxes, inside.extents) for place in places]
+        costs = [_touched(at + place, half, boxes, np.asarray(inside.extents)) for place in places]
         best = int(np.argmin(costs))
         if costs[best] > 0 and not needed:
             continue
