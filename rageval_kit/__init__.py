@@ -19,6 +19,10 @@ _NAMES = {
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
     "costs": "estimate_cost",
     "course_data": "data_folder",
+    "data_plots": (
+        "plot_bars plot_cells plot_intervals plot_limit plot_marks plot_points plot_resamples "
+        "plot_strip"
+    ),
     "dataset": "load_dataset",
     "diagnosis": (
         "DEFAULT_THRESHOLDS abstention_curve common_traits diagnose failures outcomes threshold_for"
@@ -118,6 +122,10 @@ if TYPE_CHECKING:
     )
     from rageval_kit.costs import estimate_cost
     from rageval_kit.course_data import data_folder
+    from rageval_kit.data_plots import (
+        plot_bars, plot_cells, plot_intervals, plot_limit, plot_marks, plot_points, plot_resamples,
+        plot_strip,
+    )
     from rageval_kit.dataset import load_dataset
     from rageval_kit.diagnosis import (
         DEFAULT_THRESHOLDS, abstention_curve, common_traits, diagnose, failures, outcomes,

@@ -324,7 +324,7 @@ def _writable_folder() -> str:
 def _korean_font() -> str:
     import matplotlib
 
-    from rageval_kit.plots import korean_font
+    from rageval_kit.fonts import korean_font
 
     font = korean_font()
     if font is None:

@@ -5,24 +5,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from rageval_kit.experiment_table import Experiment, as_experiment
-from rageval_kit.messages import shown
-from rageval_kit.metrics import per_query
-from rageval_kit.plots import (
+from rageval_kit.data_plots import plot_intervals, plot_marks
+from rageval_kit.drawing import (
     BLACK,
-    BLUE,
     GREEN,
-    GREY,
-    RED,
+    WIDTH,
     Ax,
-    draw_interval,
-    drawable,
-    drawable_names,
     finish,
     new_axes,
     spread,
     write,
 )
+from rageval_kit.experiment_table import Experiment, as_experiment
+from rageval_kit.fonts import drawable, drawable_names, label
+from rageval_kit.messages import shown
+from rageval_kit.metrics import per_query
+from rageval_kit.wording import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,38 +61,20 @@ def plot_experiment(
     if not isinstance(kind, str) or kind not in draw:
         choices = ", ".join(map(repr, draw))
         raise ValueError(f"kind={shown(kind)} is not known. Choose one of: {choices}.")
-    return finish(draw[kind](result, kind, ax), title, pad=58 if kind == "kind" else 10)
+    return draw[kind](result, kind, ax, title)
 
 
-def _differences(result: Experiment, kind: str, ax: Ax) -> "Axes":
+def _differences(result: Experiment, kind: str, ax: Ax, title: str | None) -> "Axes":
     table = result.table.dropna(subset="difference").sort_values("difference", ascending=False)
     if table.empty:
         raise ValueError("There is no difference to draw: only the baseline ran. Add a system.")
-    ax = new_axes(ax, (11, 1.7 + 0.75 * len(table)))
-
-    # An interval a system, the name on the left and the verdict on the right.
-    verdicts = []
-    for row, (_, system) in enumerate(table.iterrows()):
-        verdict = str(system["verdict"]).partition(";")[0].partition(":")[0]
-        colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
-        ends = system[["difference_low", "difference", "difference_high"]]
-        draw_interval(ax, row, ends, colour, "{:+.3f}")
-        verdicts.append(f"{verdict}\np_holm = {system['p_holm']:.2g}")
-    ax.axvline(0, color=BLACK, linewidth=1, zorder=0)
-    ax.set_yticks(range(len(table)), drawable_names(table.index, "system"))
-    beside = ax.secondary_yaxis("right")
-    beside.set_yticks(range(len(table)), verdicts)
-    beside.tick_params(axis="y", length=0, labelsize=14)
-    beside.spines.right.set_visible(False)
 
     metric, base = result.record["metrics"][0], result.record["baseline"]
-    words = drawable(f"{metric}: difference to {base}, 95 % interval", "difference")
-    ax.set(xlabel=words, ylim=(len(table) - 0.5, -0.7))
-    ax.margins(x=0.1)
-    return ax
+    words = say("{metric}: difference to {baseline}, 95 % interval", metric=metric, baseline=base)
+    return plot_intervals(table, words, ax, title)
 
 
-def _prices(result: Experiment, kind: str, ax: Ax) -> "Axes":
+def _prices(result: Experiment, kind: str, ax: Ax, title: str | None) -> "Axes":
     column, words, source = _PRICES[kind]
     table = result.table.dropna(subset=[column, "mean"]).sort_values(
         [column, "mean"], ascending=[True, False]
@@ -106,14 +86,15 @@ def _prices(result: Experiment, kind: str, ax: Ax) -> "Axes":
     # Efficient is what is better than everything that is as cheap.
     is_efficient = table["mean"] > table["mean"].cummax().shift(fill_value=-1.0)
     joined = table[is_efficient]
-    ax.plot(joined[column], joined["mean"], color=GREEN, linewidth=3.5, zorder=1)
-    colours = [GREEN if efficient else BLACK for efficient in is_efficient]
-    for price, mean, colour in zip(table[column], table["mean"], colours, strict=True):
-        ax.plot(price, mean, "o", color=colour, markersize=12)
+    ax.plot(joined[column], joined["mean"], color=GREEN, linewidth=WIDTH, zorder=1)
+    looks = [(GREEN, "o") if efficient else (BLACK, "s") for efficient in is_efficient]
+    for price, mean, (colour, marker) in zip(table[column], table["mean"], looks, strict=True):
+        ax.plot(price, mean, marker, color=colour, markersize=12)
 
-    ax.set(xlabel=words, ylabel=drawable(result.record["metrics"][0], "mean"))
+    ax.set(xlabel=label(words), ylabel=drawable(result.record["metrics"][0], "mean"))
     ax.margins(x=0.08, y=0.12)
-    finish(ax, None)
+    finish(ax, title)
+    colours = [colour for colour, _ in looks]
     _label_points(ax, table[column].to_numpy(), table["mean"].to_numpy(), table.index, colours)
     return ax
 
@@ -135,28 +116,18 @@ def _label_points(
         write(ax, name, (x, y), (1.03, place), colour, **style)
 
 
-def _kinds(result: Experiment, kind: str, ax: Ax) -> "Axes":
+def _kinds(result: Experiment, kind: str, ax: Ax, title: str | None) -> "Axes":
     best, other = result.best, result.record["baseline"]
     if other == best or other not in result.runs:
         ranked = result.table["mean"].dropna().sort_values(ascending=False, kind="stable")
         other = next((name for name in ranked.index if name != best), best)
     means = _means_by_kind(result, [best, other])
-    ax = new_axes(ax, (10, 1.9 + 0.5 * len(means)))
 
-    # Two dots a kind, joined.
-    for row, (first, second) in enumerate(means[[best, other]].to_numpy()):
-        ax.plot([first, second], [row, row], color=GREY, linewidth=4, zorder=1)
-        ax.plot(second, row, "s", color=BLACK, markersize=12)
-        ax.plot(first, row, "o", color=BLUE, markersize=12)
-    for up, words, colour in ((30, f"● {best}", BLUE), (8, f"■ {other}", BLACK)):
-        shown_name = drawable(words, "best" if colour == BLUE else "other")
-        write(ax, shown_name, (0, 1), (0, up), colour, ha="left", xycoords="axes fraction")
-
+    # Two marks a kind, joined, with how many queries there are of it.
     names = [f"{kind} ({n:,.0f})" for kind, n in means["n"].items()]
-    ax.set_yticks(range(len(means)), drawable_names(names, "kind"))
-    metric = drawable(result.record["metrics"][0], "mean")
-    ax.set(xlabel=f"{metric}, mean over the queries of a kind", ylim=(len(means) - 0.5, -0.5))
-    return ax
+    marks = means[[best, other]].set_axis(names)
+    words = label("{metric}, mean over the queries of a kind", metric=result.record["metrics"][0])
+    return plot_marks(marks, words, ax=ax, title=title)
 
 
 def _means_by_kind(result: Experiment, names: list[str]) -> pd.DataFrame:

@@ -1,45 +1,55 @@
-"""Every figure of the notebooks, drawn with matplotlib to be read from the back row.
+"""What the kit's own tables show, drawn with matplotlib to be read from the back row.
 
 Each function draws on the axes it is given, or on a new figure, and returns the axes; ``title=``
 says what is to be seen. In a notebook the cell ends with ``plt.show()``. A text that no installed
 font can draw is replaced by an id: ``python -m rageval_kit check`` says how to get a Korean font.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import cycle
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from rageval_kit.drawing import (
+    BLACK,
+    BLUE,
+    COLOURS,
+    GREY,
+    MARKERS,
+    RED,
+    SKY,
+    WIDTH,
+    Ax,
+    draw_differences,
+    draw_interval,
+    finish,
+    label_ends,
+    new_axes,
+    not_drawn,
+    write,
+)
+from rageval_kit.drawing import GREEN as GREEN  # the whole palette, for drawings of one's own
+from rageval_kit.drawing import ORANGE as ORANGE
+from rageval_kit.drawing import PINK as PINK
+from rageval_kit.fonts import drawable, drawable_names, label
 from rageval_kit.judgements import is_relevant, numbers, relevant_grades
-from rageval_kit.messages import count, describe, name_some
+from rageval_kit.messages import count, name_some
 from rageval_kit.rankings import Hit, as_rankings
 from rageval_kit.relevance import Relevance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ax: TypeAlias = "Axes | None"  # where to draw; None means a new figure
-_Pair: TypeAlias = tuple[float, float]
-
-# Okabe and Ito's palette, told apart with any kind of colour vision.
-BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-SKY, RED, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#D9D9D9"
-_COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
-_MARKERS = "os^DvPX*"
-_KOREAN_FONTS = (
-    "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic",
-    "Malgun Gothic", "AppleGothic", "Apple SD Gothic Neo",
-)  # fmt: skip
-_WIDTH = 3.5  # of a line, in points
-_TEXT = 15  # the size of labels, in points
-_GAP = 1.4 * _TEXT  # between labels that stand one above the other
-
 
 def plot_lines(
-    table: pd.DataFrame, ylabel: str = "mean over queries", ax: Ax = None, title: str | None = None
+    table: pd.DataFrame,
+    ylabel: str | None = None,
+    ax: Ax = None,
+    title: str | None = None,
+    log: bool = False,
 ) -> "Axes":
     """Draw a line a column over the table's index, each labelled at its end.
 
@@ -49,36 +59,46 @@ def plot_lines(
     Args:
         table: `evaluate`'s as it is (a row a metric, a column a k), or any other with numbers in
             its cells and its index (a column a line).
-        ylabel, title: what to write at the axis and above.
+        ylabel, title: what to write at the axis (None is *mean over queries*) and above.
         ax: where to draw; None means a new figure.
+        log: give each doubling of the index the same width, as for sizes 128, 256, 512.
 
     Raises:
         TypeError: table is not a DataFrame.
-        ValueError: its index or a cell is not a number, or there is nothing to draw.
+        ValueError: its index or a cell is not a number, there is nothing to draw, or log is asked
+            for where the index is not above 0.
     """
-    from matplotlib.ticker import FixedLocator
+    from matplotlib.ticker import FixedLocator, NullLocator
     from matplotlib.transforms import ScaledTranslation
 
     table = _as_lines(table)
+    if log and table.index[0] <= 0:
+        found = f"the least here is {table.index[0]:g}"
+        raise ValueError(f"log=True needs an index above 0; {found}. Leave log out.")
     ax = new_axes(ax, (9, 5))
 
     # The axes reach from 0, or the lowest value, to a little above the highest.
     low, high = min(0.0, float(table.min().min())), max(float(table.max().max()), 1e-9)
     ax.set_ylim(low - 0.04 * (high - low), high + 0.08 * (high - low))
+    if log:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_locator(FixedLocator(list(table.index), nbins=16))
 
     # Lines that coincide are moved by their own width, so that all can be seen.
     lines = []
     names, lanes = drawable_names(table, "line"), _lanes(table.to_numpy())
-    looks = zip(table, names, lanes, cycle(_COLOURS), cycle(_MARKERS), strict=False)
+    looks = zip(table, names, lanes, cycle(COLOURS), cycle(MARKERS), strict=False)
     for column, name, lane, colour, marker in looks:
         values = table[column].dropna()
-        beside = ScaledTranslation(0, lane * _WIDTH / 72, ax.figure.dpi_scale_trans)
-        (line,) = ax.plot(values.index, values, color=colour, marker=marker, linewidth=_WIDTH)
+        beside = ScaledTranslation(0, lane * WIDTH / 72, ax.figure.dpi_scale_trans)
+        (line,) = ax.plot(values.index, values, color=colour, marker=marker, linewidth=WIDTH)
         line.set(markersize=10, transform=ax.transData + beside, label=name)
         lines.append(line)
 
-    ax.set(xlabel=drawable(table.index.name or "", "x"), ylabel=drawable(ylabel, "y"))
+    ylabel = label("mean over queries") if ylabel is None else drawable(ylabel, "y")
+    ax.set(xlabel=drawable(table.index.name or "", "x"), ylabel=ylabel)
     finish(ax, title)
     label_ends(ax, lines)
     return ax
@@ -88,7 +108,7 @@ def _as_lines(table: Any) -> pd.DataFrame:
     """Return a table with a column a line: `evaluate`'s is turned."""
     if not isinstance(table, pd.DataFrame):
         wanted = "a table, such as evaluate(all_qa, results, ks=range(1, 11)) or series.to_frame()"
-        raise _not_drawn("plot_lines", wanted, table)
+        raise not_drawn("plot_lines", wanted, table)
 
     # The numbers to draw over stand in the index, or, as in evaluate's table, in the columns.
     turned = table if _are_numbers(table.index) else table.T
@@ -135,38 +155,6 @@ def _lanes(values: np.ndarray) -> list[int]:
 _LANES = (0, -1, 1, -2, 2, *range(3, 1000))
 
 
-def label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
-    """Write each line's name behind its end, with a leader; names do not touch."""
-    # Where the lines end, in points; the layout must be known for it.
-    ax.figure.canvas.figure.draw_without_rendering()
-    ends = [line.get_xydata()[-1] for line in lines]
-    pixels = [line.get_transform().transform(end)[1] for line, end in zip(lines, ends, strict=True)]
-    heights = np.array(pixels) * 72 / ax.figure.dpi
-
-    places = spread(heights)
-    for at in np.argsort(-heights, kind="stable"):
-        shift, colour = (30, places[at] - heights[at]), lines[at].get_color()
-        leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
-        style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
-        write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
-
-
-def spread(heights: np.ndarray) -> np.ndarray:
-    """Return places for labels, each as near to its height as the gap between labels allows.
-
-    >>> spread(np.array([100.0, 0.0, 100.0])).round(1).tolist()
-    [110.5, 0.0, 89.5]
-    """
-    from scipy.optimize import isotonic_regression
-
-    # The least squares from top to bottom.
-    order = np.argsort(-heights, kind="stable")
-    steps = _GAP * np.arange(len(heights))
-    places = np.empty(len(heights))
-    places[order] = isotonic_regression(heights[order] + steps, increasing=False).x - steps
-    return places
-
-
 def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = None) -> "Axes":
     """Draw the relevance matrix: a row a query, a column a rank, the gain in the cell, 0 left grey.
 
@@ -179,7 +167,7 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
     """
     if not isinstance(matrix, Relevance):
         wanted = "relevance_matrix(all_qa, results, k=5) itself, without .to_frame()"
-        raise _not_drawn("plot_relevance_matrix", wanted, matrix)
+        raise not_drawn("plot_relevance_matrix", wanted, matrix)
     from matplotlib.patches import Rectangle
 
     n, k = matrix.gains.shape
@@ -187,14 +175,14 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
 
     # A square a rank, blue with the gain in it where the document is relevant.
     for (row, rank), gain in np.ndenumerate(matrix.gains):
-        corner, colour = (rank + 0.53, row - 0.47), BLUE if gain > 0 else GREY
+        corner, colour = (rank + 0.53, row - 0.47), SKY if gain > 0 else GREY
         ax.add_patch(Rectangle(corner, 0.94, 0.94, color=colour))
         if gain > 0:
-            text = ax.text(rank + 1, row, f"{gain:.3g}", color="white", fontweight="bold")
+            text = ax.text(rank + 1, row, f"{gain:.3g}", fontweight="bold")
             text.set(ha="center", va="center", fontsize=14)
 
     # A row a query, from top to bottom; ranks far behind the last hit may be left out.
-    ax.set(xlim=(0.5, k + 0.5), ylim=(n - 0.5, -0.5), xlabel="rank")
+    ax.set(xlim=(0.5, k + 0.5), ylim=(n - 0.5, -0.5), xlabel=label("rank"))
     ax.set_xticks(range(1, k + 1), matrix.ranks.astype(str))
     ax.set_yticks(range(n), drawable_names(matrix.query_ids, "query"))
     finish(ax, title)
@@ -206,7 +194,7 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
 def plot_hits(
     hits: Sequence[Hit],
     relevant_doc_ids: Collection[str],
-    xlabel: str = "score",
+    xlabel: str | None = None,
     ax: Ax = None,
     title: str | None = None,
 ) -> "Axes":
@@ -215,7 +203,7 @@ def plot_hits(
     Args:
         hits: of one query, with scores: ``results["q01"]``.
         relevant_doc_ids: of that query: a list, or doc_id -> grade.
-        xlabel: what the scores are; an arrow beside it says on which side the better ones are.
+        xlabel: what the scores are (None is *score*); an arrow says on which side the better are.
         ax, title: see `plot_lines`.
 
     Raises:
@@ -232,15 +220,17 @@ def plot_hits(
         found = is_relevant(grades.get(hit["doc_id"], 0.0))
         fill, edge = (BLUE, BLUE) if found else (GREY, "#808080")
         ax.plot(hit["score"], rank, "o", markersize=14, color=fill, markeredgecolor=edge)
-        words = f"{hit['score']:.3f}" + ("  relevant" if found else "")
+        words = f"{hit['score']:.3f}" + (f"  {label('relevant')}" if found else "")
         write(ax, words, (hit["score"], rank), (14, 0), va="center")
         doc_id = drawable(hit["doc_id"], f"hit {rank}")
         names.append(f"{rank}. {drawable(hit.get('title') or hit['doc_id'], doc_id)}")
 
     # An arrow says on which side the better ones are.
-    xlabel, first, last = drawable(xlabel, "score"), hits[0]["score"], hits[-1]["score"]
+    xlabel = label("score") if xlabel is None else drawable(xlabel, label("score"))
+    first, last = hits[0]["score"], hits[-1]["score"]
     if first != last:
-        xlabel = f"← better    {xlabel}" if first < last else f"{xlabel}    better →"
+        better = label("← better" if first < last else "better →")
+        xlabel = f"{better}    {xlabel}" if first < last else f"{xlabel}    {better}"
     ax.set_yticks(range(1, len(hits) + 1), names)
     ax.grid(axis="y", color=GREY)
     ax.margins(x=0.08)
@@ -251,7 +241,7 @@ def plot_hits(
 def _scored_hits(hits: Any) -> Sequence[Hit]:
     wanted = 'the hits of one query, such as results["q01"]'
     if not isinstance(hits, (list, tuple)):
-        raise _not_drawn("plot_hits", wanted, hits)
+        raise not_drawn("plot_hits", wanted, hits)
     checked = as_rankings({"hits": list(hits)})["hits"]
     scores = [nan if hit.get("score") is None else hit["score"] for hit in checked]
     without = [h["doc_id"] for h, s in zip(checked, scores, strict=True) if not isfinite(s)]
@@ -288,16 +278,9 @@ def plot_comparison(
     means, change = ax.inset_axes((0, 0, 0.45, 1)), ax.inset_axes((0.5, 0, 0.45, 1))
 
     # Left the means; right what the verdict is about: difference, 0 and the corrected p.
-    verdicts = []
     for row, (_, run) in enumerate(runs.iterrows()):
-        verdict = drawable(run["verdict"], "").partition(";")[0].partition(":")[0]
-        colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
         draw_interval(means, row, run[of_means], BLACK, "{:.3f}")
-        if not np.isnan(run["difference"]):
-            draw_interval(change, row, run[of_change], colour, "{:+.3f}")
-            verdict += f"\np_holm = {run['p_holm']:.2g}"
-        verdicts.append(verdict)
-    change.axvline(0, color=BLACK, linewidth=1, zorder=0)
+    verdicts = draw_differences(change, runs)
 
     # The names of the runs on the left, the verdicts on the right.
     means.set_yticks(range(len(runs)), drawable_names(runs.index, "run"))
@@ -305,8 +288,9 @@ def plot_comparison(
     change.yaxis.tick_right()
     change.tick_params(axis="y", length=0)
     change.spines.left.set_visible(False)
-    for panel, what in ((means, drawable(metric, "mean")), (change, "difference")):
-        panel.set(xlabel=f"{what}, 95 % interval", ylim=(len(runs) - 0.5, -0.7))
+    for panel, what in ((means, drawable(metric, "mean")), (change, label("difference"))):
+        words = f"{what}, {label('95 % interval')}"
+        panel.set(xlabel=words, ylim=(len(runs) - 0.5, -0.7))
         panel.margins(x=0.1)
         panel.locator_params(axis="x", nbins=5)
         finish(panel, None)
@@ -321,14 +305,6 @@ def _runs_of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
         cure = f"Write {' or '.join(map(repr, meant))}"
         raise ValueError(f"The table has no metric {metric!r}. {cure}, as it stands in its index.")
     return table.loc[[metric]].droplevel(0)
-
-
-def draw_interval(ax: "Axes", row: int, ends: Iterable[float], colour: str, form: str) -> None:
-    """Draw an interval (low, middle, high), the value of its middle written above."""
-    low, middle, high = ends
-    ax.plot([low, high], [row, row], color=colour, linewidth=4, solid_capstyle="round")
-    ax.plot(middle, row, "o", color=colour, markersize=12)
-    write(ax, form.format(middle), (middle, row), (0, 10), colour, ha="center")
 
 
 def plot_differences(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -350,14 +326,14 @@ def plot_differences(table: pd.DataFrame, ax: Ax = None, title: str | None = Non
 
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
     for place, side, words, colour in (
-        (0.0, "left", f"better on {wins}", BLUE),
-        (0.5, "center", f"equal on {len(change) - wins - losses}", BLACK),
-        (1.0, "right", f"worse on {losses}", RED),
+        (0.0, "left", label("better on {n}", n=wins), BLUE),
+        (0.5, "center", label("equal on {n}", n=len(change) - wins - losses), BLACK),
+        (1.0, "right", label("worse on {n}", n=losses), RED),
     ):
         write(ax, words, (place, 1), (0, 8), colour, ha=side, xycoords="axes fraction")
 
-    words = f"{len(change)} queries, sorted by difference"
-    ax.set(xticks=[], xlabel=words, ylabel="difference")
+    words = label("{n} queries, sorted by difference", n=len(change))
+    ax.set(xticks=[], xlabel=words, ylabel=label("difference"))
     return finish(ax, title, pad=36)
 
 
@@ -382,22 +358,23 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
     known = curve.dropna().sort_values("threshold")
 
     # Each name stands where its line is highest: at one end, written inwards.
-    for column, colour, right in zip(shares, (RED, BLUE), (lower, not lower), strict=True):
-        ax.plot(known["threshold"], known[column], color=colour, linewidth=_WIDTH)
+    words = (label("unanswerable answered"), label("answerable refused"))
+    looks = zip(shares, words, (RED, BLUE), ("-", "--"), (lower, not lower), strict=True)
+    for column, name, colour, dashes, right in looks:
+        ax.plot(known["threshold"], known[column], dashes, color=colour, linewidth=WIDTH)
         x, y = known[["threshold", column]].iloc[-1 if right else 0]
-        side = "right" if right else "left"
-        write(ax, column.replace("_", " "), (x, y), (0, 8), colour, ha=side)
+        write(ax, name, (x, y), (0, 8), colour, ha="right" if right else "left")
 
-    limit = "farther than this (distance)" if lower else "below this (similarity)"
-    words = f"refuse if the best hit is {limit}"
-    ax.set(ylim=(-0.03, 1.15), xlabel=words, ylabel="share of queries")
+    below = "refuse if the best hit is below this (similarity)"
+    xlabel = label("refuse if the best hit is farther than this (distance)" if lower else below)
+    ax.set(ylim=(-0.03, 1.15), xlabel=xlabel, ylabel=label("share of queries"))
     return finish(ax, title)
 
 
 def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str]) -> None:
     """Refuse what is not the table that the plot draws."""
     if not isinstance(table, pd.DataFrame):
-        raise _not_drawn(plot, f"the table of {maker}", table)
+        raise not_drawn(plot, f"the table of {maker}", table)
     names = [column for column in table.columns if isinstance(column, str)]
     missing = len(names) < table.shape[1] or any(names.count(column) != 1 for column in columns)
     empty = not missing and table[list(columns)].isna().all().any()
@@ -407,71 +384,3 @@ def _refuse_other_table(plot: str, maker: str, table: Any, columns: Sequence[str
     for column in columns:
         if column != "verdict":
             numbers(table.dropna(subset=[column]), column, plot)
-
-
-# ---------------------------------------------------------------- what all share
-
-
-def _not_drawn(plot: str, wanted: str, found: Any) -> TypeError:
-    return TypeError(f"{plot} draws {wanted}; found {describe(found)}.")
-
-
-def new_axes(ax: Any, size: _Pair) -> "Axes":
-    """Return the axes that were given, or those of a new figure."""
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-
-    if not isinstance(ax, Axes | None):
-        raise TypeError(f"ax must be one matplotlib Axes, such as axes[0]; found {describe(ax)}.")
-    return ax or plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def write(
-    ax: "Axes", words: str, xy: _Pair, shift: _Pair, colour: str = BLACK, **style: Any
-) -> None:
-    """Write words beside a point, shifted by points, in the colour darkened enough to be read."""
-    from matplotlib.colors import to_rgb
-
-    ink = [0.65 * part for part in to_rgb(colour)]
-    ax.annotate(words, xy, xytext=shift, **{"textcoords": "offset points", "color": ink, **style})
-    ax.texts[-1].set(fontsize=_TEXT, fontfamily=_fonts())
-
-
-def finish(ax: "Axes", title: str | None, pad: float = 10) -> "Axes":
-    """Give the axes their title, sizes and fonts, and return them."""
-    if title is not None:
-        ax.set_title(drawable(title, ""), pad=pad)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=14, labelfontfamily=_fonts())
-    for text, size in ((ax.title, 16), (ax.xaxis.label, 14), (ax.yaxis.label, 14)):
-        text.set(fontfamily=_fonts(), fontsize=size)
-    return ax
-
-
-def _fonts() -> list[str]:
-    """Return the font families: a Korean one behind the default, where one is installed."""
-    from matplotlib import font_manager
-
-    installed = set(font_manager.get_font_names())
-    return ["DejaVu Sans", *[font for font in _KOREAN_FONTS if font in installed][:1]]
-
-
-def korean_font() -> str | None:
-    """Return the Korean font that plots use, or None where matplotlib knows none."""
-    return next(iter(_fonts()[1:]), None)
-
-
-def drawable_names(names: Iterable[Any], otherwise: str) -> list[str]:
-    """Return the names, or where no font has their letters a word and a number."""
-    return [drawable(name, f"{otherwise} {number}") for number, name in enumerate(names, start=1)]
-
-
-def drawable(text: Any, otherwise: str) -> str:
-    """Return the text, or what to write where no installed font has its letters."""
-    from matplotlib.font_manager import findfont, get_font
-
-    fonts = [get_font(findfont(family)) for family in _fonts()]
-    shown = str(text)
-    if not all(any(font.get_char_index(ord(letter)) for font in fonts) for letter in shown):
-        shown = otherwise
-    return shown.replace("$", r"\$")  # not the beginning of a formula

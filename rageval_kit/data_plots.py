@@ -1,0 +1,594 @@
+"""Plots of any data: numbers that a notebook made itself, drawn as all plots of the kit are.
+
+Each takes a table or a dict and draws what stands in it: the reader sees the data, not the drawing.
+Names of rows, columns and groups are written in the plot; so is what colour means.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle, pairwise
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from rageval_kit.drawing import (
+    BLACK,
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    WIDTH,
+    Ax,
+    Pair,
+    draw_differences,
+    finish,
+    new_axes,
+    not_drawn,
+    pale,
+    place_words,
+    size_of,
+    write,
+    write_key,
+)
+from rageval_kit.fonts import drawable, drawable_names, font_families, label
+from rageval_kit.messages import count, is_number, name_some, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Of bars: a colour and its hatch.
+_Fill: TypeAlias = tuple[str, str]
+_FILLS = ((BLUE, ""), (ORANGE, "//"), (RED, "xx"), (GREEN, ".."), (PINK, "--"), (SKY, "\\\\"))
+_ON_HATCH = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # behind text upon a hatch
+
+
+def plot_points(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
+    x: str,
+    y: str,
+    words: str | None = None,
+    joined: bool = False,
+    curve: tuple[str, Callable[[np.ndarray], Any]] | None = None,
+    ax: Ax = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw a point a row, one column against another, each table with its colour and marker.
+
+    ``plot_points({"good": good.T, "bad": bad.T}, "Recall", "Precision", words="k", joined=True)``
+    draws two tables of `evaluate` as curves.
+
+    Args:
+        tables: a table, or named ones.
+        x, y, words: each the name of a column or of the index. ``words`` are written beside their
+            points, the first with its name before it, as far as there is room.
+        joined: join the points of a table by a line, in its order.
+        curve: a name and a function of x, drawn behind the points.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: tables is neither a table nor a dict of tables.
+        ValueError: there is no such column, or nothing to draw.
+
+    >>> sizes = pd.DataFrame({"queries": [60, 240], "width": [0.25, 0.125]})
+    >>> halves = ("root", lambda n: 0.125 * np.sqrt(240 / n))
+    >>> [text.get_text() for text in plot_points(sizes, "queries", "width", curve=halves).texts]
+    ['root']
+    """
+    named = _points_of(tables, list(dict.fromkeys([x, y, words or x])))
+    ax = new_axes(ax, (9, 5))
+
+    # The points, each table's in its own look; nothing is to be written upon them.
+    written, taken = [], []
+    for (name, its), colour, marker in zip(
+        named.items(), cycle(COLOURS), cycle(MARKERS), strict=False
+    ):
+        (line,) = ax.plot(its[x], its[y], marker, color=colour, linewidth=WIDTH, markersize=11)
+        line.set_linestyle("-" if joined else "none")
+        taken.append(_along(its[x], its[y], 40 if joined else 1))
+        written += _words_at(name, its, x, y, words, colour)
+    if curve is not None:
+        name, points = _curve_over(curve, np.concatenate([its[x] for its in named.values()]))
+        ax.plot(*points.T, color="#808080", linewidth=WIDTH, zorder=0)
+        taken.append(points)
+        written.append((drawable(name, "curve"), tuple(points[len(points) // 2]), BLACK, True))
+
+    # What must be written has its place first; the axes stay as they are.
+    ax.set(xlabel=drawable(x, "x"), ylabel=drawable(y, "y"))
+    ax.margins(0.14)
+    finish(ax, title)
+    written.sort(key=lambda word: not word[-1])
+    place_words(ax, written, np.vstack(taken))
+    return ax
+
+
+def _points_of(tables: Any, columns: list[str]) -> dict[str, pd.DataFrame]:
+    """Return the columns of each table, of the rows that have them, or refuse."""
+    named = tables if isinstance(tables, Mapping) else {"": tables}
+    points = {}
+    for name, table in named.items():
+        if not isinstance(table, pd.DataFrame):
+            raise not_drawn("plot_points", 'a table, or a dict such as {"name": table}', table)
+        its = table if table.index.name in table.columns else table.reset_index()
+        missing = [column for column in columns if list(its.columns).count(column) != 1]
+        if missing:
+            found = f"no {missing[0]!r}, or it twice; there are {name_some(list(its.columns))}"
+            raise ValueError(f"plot_points draws one column against another; found {found}.")
+
+        # What has no x or no y is left out.
+        its = its[columns].dropna(subset=columns[:2])
+        for column in columns[:2]:
+            its[column] = _finite("plot_points", its[column], column)
+        points[str(name)] = its
+    if not points:
+        raise ValueError("plot_points draws named tables; found none.")
+    return points
+
+
+def _along(across: Any, up: Any, steps: int) -> np.ndarray:
+    """Return points along a line from each point to the next, as rows of (x, y)."""
+    ends = np.column_stack([across, up])
+    share = np.linspace(0, 1, steps, endpoint=False)[:, None]
+    between = [start + share * (end - start) for start, end in pairwise(ends)]
+    return np.vstack([*between, ends])
+
+
+def _curve_over(curve: Any, across: np.ndarray) -> tuple[str, np.ndarray]:
+    """Return the name of a curve, and points along it over what is drawn."""
+    if not (isinstance(curve, tuple) and len(curve) == 2 and callable(curve[1])):
+        wanted = 'curve=("d = 2 - 2 cos", lambda cos: 2 - 2 * cos), a name and a function of x'
+        raise not_drawn("plot_points", wanted, curve)
+    x = np.linspace(across.min(), across.max(), 200)
+    y = np.broadcast_to(np.asarray(curve[1](x), dtype=float), x.shape)
+    _finite("plot_points", y, f"the curve {curve[0]}")
+    return str(curve[0]), np.column_stack([x, y])
+
+
+def _words_at(
+    name: str, its: pd.DataFrame, x: str, y: str, words: str | None, colour: str
+) -> list[tuple[str, Pair, str, bool]]:
+    """Return what is to be written beside a table's points: its name, and their words."""
+    points = list(zip(its[x], its[y], strict=True))
+    written = []
+    if name:
+        written.append((drawable(name, "points"), points[len(points) // 2], colour, True))
+    if words is not None:
+        # The first with its name, then the last, then those between.
+        texts = [_short(value) for value in its[words]]
+        texts[0] = f"{words} = {texts[0]}" if words not in (x, y) else texts[0]
+        order = [0, *range(len(texts) - 1, 0, -1)]
+        written += [(drawable(texts[at], ""), points[at], colour, at == 0) for at in order]
+    return written
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _finite(plot: str, values: Any, what: str) -> np.ndarray:
+    """Return a row of finite numbers, or refuse."""
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{plot} draws numbers; in {what} are {shown(values)}.") from None
+    if numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
+        raise ValueError(f"{plot} draws finite numbers, at least one; {what}: {shown(values)}.")
+    return numbers
+
+
+def plot_bars(
+    table: pd.Series | pd.DataFrame,
+    axis_label: str = "",
+    kinds: pd.Series | None = None,
+    ax: Ax = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw a bar a row, its number written at it; of a table, each bar is divided into its columns.
+
+    Args:
+        table: numbers from 0, indexed by name (bars lie) or by number (bars stand); or a table with
+            a column a part, such as counts of queries by outcome.
+        axis_label: what the numbers are.
+        kinds: of a series: a word for each row, with a colour and hatch a word.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: it is neither a series nor a table.
+        ValueError: a value is no number from 0, or a row has no kind.
+
+    >>> found = pd.DataFrame({"found": [9, 7], "missed": [3, 5]}, index=["dense", "BM25"])
+    >>> plot_bars(found, "queries").get_xlabel()
+    'queries'
+    """
+    if isinstance(table, pd.DataFrame):
+        if kinds is not None:
+            raise ValueError("plot_bars: kinds are of a series; the columns are those of a table.")
+        return _draw_parts(table, axis_label, ax, title)
+    if not isinstance(table, pd.Series):
+        raise not_drawn("plot_bars", 'a series, such as table["score"], or a table', table)
+    values = _from_zero(table)
+    words, fills = _kinds_of(table, kinds)
+
+    # Over numbers bars stand, beside names they lie.
+    stand = pd.api.types.is_numeric_dtype(table.index)
+    ax = new_axes(ax, (9, 4) if stand else (9, 1.4 + 0.45 * len(table)))
+    places = table.index if stand else range(len(table))
+    draw = ax.bar if stand else ax.barh
+    draw(places, values, 0.8, **_filled(fills))
+
+    # The number at the end of each bar; of many that stand side by side, of some.
+    every = 1 + len(table) // 16 if stand else 1
+    for place, value, word in list(zip(places, values, words, strict=True))[::every]:
+        text = f"{_short(value)}  {word}".rstrip()
+        if stand:
+            write(ax, text, (place, value), (0, 6), ha="center")
+        else:
+            write(ax, text, (value, place), (8, 0), va="center")
+
+    name, axis_label = drawable(table.index.name or "", ""), drawable(axis_label, "")
+    if stand:
+        ax.set(xticks=list(places)[::every], xlabel=name, ylabel=axis_label)
+        ax.margins(y=0.14)
+    else:
+        ax.set_yticks(places, drawable_names(table.index, "row"))
+        ax.set(xlabel=axis_label, ylabel=name, ylim=(len(table) - 0.5, -0.5))
+    return finish(ax, title)
+
+
+def _from_zero(values: pd.Series) -> np.ndarray:
+    numbers = _finite("plot_bars", values, shown(values.name))
+    if (numbers < 0).any():
+        found = f"found {numbers.min():g} in {shown(values.name)}"
+        raise ValueError(f"plot_bars draws numbers from 0; {found}. plot_marks draws any.")
+    return numbers
+
+
+def _kinds_of(table: pd.Series, kinds: pd.Series | None) -> tuple[list[str], list[_Fill]]:
+    """Return the word and the fill of each bar: a kind has both."""
+    if kinds is None:
+        return [""] * len(table), [_FILLS[0]] * len(table)
+    if not isinstance(kinds, pd.Series) or not kinds.index.equals(table.index):
+        raise ValueError(f"plot_bars: kinds has a word for each row; found {shown(kinds)}.")
+    names = sorted(set(kinds.astype(str)))
+    words = dict(zip(names, drawable_names(names, "kind"), strict=True))
+    fills = dict(zip(names, cycle(_FILLS), strict=False))
+    return [words[kind] for kind in kinds.astype(str)], [fills[kind] for kind in kinds.astype(str)]
+
+
+def _filled(fills: Sequence[_Fill]) -> dict[str, Any]:
+    """Return how bars look: pale, so that black can be read upon them, with hatches."""
+    colours = [colour for colour, _ in fills]
+    hatches = [hatch for _, hatch in fills]
+    return {"color": list(map(pale, colours)), "edgecolor": colours, "hatch": hatches}
+
+
+def _draw_parts(table: pd.DataFrame, axis_label: str, ax: Ax, title: str | None) -> "Axes":
+    """Draw a bar a row, divided into the columns of a table."""
+    if table.empty or not table.columns.is_unique:
+        raise ValueError("plot_bars draws a table with rows, each column with its own name.")
+    parts = np.column_stack([_from_zero(table[column]) for column in table])
+    ax = new_axes(ax, (10, 1.8 + 0.7 * len(table)))
+
+    # The parts of all bars, one column after the other.
+    names, ends = drawable_names(table.columns, "part"), parts.cumsum(axis=1)
+    signs = []
+    for values, end, name, fill in zip(parts.T, ends.T, names, cycle(_FILLS), strict=False):
+        look = _filled([fill] * len(table))
+        signs.append(ax.barh(range(len(table)), values, 0.75, end - values, label=name, **look))
+
+    ax.set_yticks(range(len(table)), drawable_names(table.index, "row"))
+    ax.set(xlabel=drawable(axis_label, ""), ylim=(len(table) - 0.5, -0.5))
+    write_key(ax, signs, title)
+    _number_parts(ax, parts, names)
+    return ax
+
+
+def _number_parts(ax: "Axes", parts: np.ndarray, names: list[str]) -> None:
+    """Write each number in its part, or behind the bar, with its name, where it has no room."""
+    width = ax.transData.transform((1, 0))[0] - ax.transData.transform((0, 0))[0]
+    for row, values in enumerate(parts):
+        behind = []
+        for value, end, name in zip(values, values.cumsum(), names, strict=True):
+            text = _short(value)
+            if value * width > size_of(ax, text)[0] + 6:
+                middle = (end - value / 2, row)
+                write(ax, text, middle, (0, 0), ha="center", va="center", bbox=_ON_HATCH)
+            elif value > 0:
+                behind.append(f"{text} {name}")
+        if behind:
+            write(ax, ", ".join(behind), (values.sum(), row), (8, 0), va="center")
+
+
+def plot_strip(
+    groups: Mapping[str, Sequence[float]],
+    xlabel: str = "",
+    ax: Ax = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw a dot a value, a row a group; dots that would cover each other are moved up and down.
+
+    Args:
+        groups: name -> its values.
+        xlabel: what the values are.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: groups is no dict.
+        ValueError: a group has no values, or one that is no number.
+
+    >>> cosines = {"copies": [0.99, 0.97], "others": [0.31, 0.32, 0.90]}
+    >>> [name.get_text() for name in plot_strip(cosines, "cosine").get_yticklabels()]
+    ['copies', 'others']
+    """
+    if not isinstance(groups, Mapping):
+        raise not_drawn("plot_strip", 'a dict of values, such as {"copies": [0.99, 0.97]}', groups)
+    if not groups:
+        raise ValueError("plot_strip draws groups of values; found none.")
+    rows = [np.sort(_finite("plot_strip", its, shown(name))) for name, its in groups.items()]
+    ax = new_axes(ax, (9, 1.4 + 0.9 * len(rows)))
+
+    # How much of the axes a dot takes is known once they are laid out.
+    ax.set_yticks(range(len(rows)), drawable_names(groups, "group"))
+    ax.set(xlabel=drawable(xlabel, ""), ylim=(len(rows) - 0.5, -0.5))
+    ax.plot([min(its[0] for its in rows), max(its[-1] for its in rows)], [0, 0], linestyle="none")
+    ax.margins(x=0.05)
+    finish(ax, title)
+    ax.figure.canvas.figure.draw_without_rendering()
+    dot = 11 * ax.figure.dpi / 72 / np.array(ax.get_window_extent().size)
+    wide, high = dot * (abs(np.subtract(*ax.get_xlim())), len(rows))
+
+    # Dots that would cover each other have lanes of their own, within the height of a row.
+    looks = zip(rows, cycle(COLOURS), cycle(MARKERS), strict=False)
+    for row, (its, colour, marker) in enumerate(looks):
+        lanes = _lanes_of_dots(its, wide)
+        step = min(high, 0.8 / max(np.ptp(lanes), 1))
+        ax.plot(its, row + step * lanes, marker, color=colour, markersize=10, alpha=0.7)
+    return ax
+
+
+def _lanes_of_dots(values: np.ndarray, wide: float) -> np.ndarray:
+    """Return a lane for each value, 0 where there is room: in one lane no dot covers another.
+
+    >>> _lanes_of_dots(np.array([0.1, 0.1, 0.2, 0.5]), wide=0.2).tolist()
+    [0.0, 1.0, -1.0, 0.0]
+    """
+    lanes = np.array([0, *(sign * lane for lane in range(1, 15) for sign in (1, -1))], dtype=float)
+    ends = np.full(len(lanes), -np.inf)  # of the last dot in each
+    chosen = []
+    for value in values:
+        free = ends <= value
+        lane = int(np.argmax(free)) if free.any() else int(ends.argmin())
+        ends[lane] = value + wide
+        chosen.append(lanes[lane])
+    return np.array(chosen)
+
+
+def plot_resamples(
+    values: Sequence[float],
+    seen: float | None = None,
+    xlabel: str = "",
+    ax: Ax = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw how often values came, as a histogram: the middle 95 % marked, and what was seen.
+
+    Args:
+        values: such as the means of many draws of queries, or of many tosses of signs.
+        seen: the value of the data themselves; None draws none.
+        xlabel: what the values are.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        ValueError: there are no values, or one is no number.
+
+    >>> ax = plot_resamples(np.random.default_rng(0).normal(size=1000), seen=0.1)
+    >>> [text.get_text() for text in ax.texts]
+    ['seen: 0.100', 'middle 95 %: -1.904 to 1.827']
+    """
+    drawn = _finite("plot_resamples", values, "values")
+    if seen is not None and not (is_number(seen) and np.isfinite(seen)):
+        raise ValueError(f"plot_resamples: seen must be a number; found {shown(seen)}.")
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    ax = new_axes(ax, (9, 4.5))
+
+    # The middle is blue, both ends are grey and hatched.
+    counts, edges = np.histogram(drawn, bins=60)
+    top, middles = counts.max(), (edges[1:] + edges[:-1]) / 2
+    inside = (middles >= low) & (middles <= high)
+    for some, colour, hatch in ((inside, BLUE, ""), (~inside, "#808080", "////")):
+        bars = ax.bar(middles[some], counts[some], edges[1] - edges[0], color=pale(colour))
+        for bar in bars:
+            bar.set(edgecolor=colour, linewidth=0, hatch=hatch)
+
+    # Above it what was seen, and above that the middle: the words do not meet.
+    if seen is not None:
+        ax.plot([seen, seen], [0, 1.1 * top], color=RED, linewidth=WIDTH)
+        words = label("seen: {value}", value=f"{seen:.3f}")
+        write(ax, words, (seen, 1.1 * top), (0, 4), RED, ha="center")
+    height = top * (1.1 if seen is None else 1.34)
+    ax.plot([low, high], [height, height], color=BLUE, linewidth=WIDTH)
+    words = label("middle 95 %: {low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
+    write(ax, words, ((low + high) / 2, height), (0, 6), BLUE, ha="center")
+
+    ax.set(ylim=(0, height + 0.2 * top), yticks=[], xlabel=drawable(xlabel, ""))
+    finish(ax, title).spines.left.set_visible(False)
+    return ax
+
+
+def plot_intervals(
+    table: pd.DataFrame, xlabel: str | None = None, ax: Ax = None, title: str | None = None
+) -> "Axes":
+    """Draw a difference a row with its 95 % interval, the 0 line, and what can be told.
+
+    Args:
+        table: the columns ``difference_low``, ``difference`` and ``difference_high``; where there
+            is ``p_holm``, it decides what can be told, as in `compare`, and not the interval.
+        xlabel: what differs; None is *difference, 95 % interval*.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: it is no table.
+        ValueError: it lacks a column, or has nothing to draw.
+
+    >>> ends = {"difference_low": [0.1, -0.2], "difference": [0.3, 0.1], "difference_high": 0.5}
+    >>> ax = plot_intervals(pd.DataFrame(ends, index=["240 queries", "60 queries"]))
+    >>> [text.get_text() for text in ax.texts]
+    ['+0.300', '+0.100']
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise not_drawn("plot_intervals", "a table with a difference a row", table)
+    ends = ["difference_low", "difference", "difference_high"]
+    if table.empty or any(list(table.columns).count(column) != 1 for column in ends):
+        found = f"{count(len(table), 'row')} of {name_some(list(table.columns))}"
+        raise ValueError(f"plot_intervals draws the columns {', '.join(ends)}; found {found}.")
+    numbers = {column: _finite("plot_intervals", table[column], column) for column in ends}
+    if "p_holm" in table:
+        numbers["p_holm"] = _finite("plot_intervals", table["p_holm"], "p_holm")
+    ax = new_axes(ax, (11, 1.7 + 0.75 * len(table)))
+
+    # The names on the left, the verdicts on the right.
+    verdicts = draw_differences(ax, pd.DataFrame(numbers))
+    ax.set_yticks(range(len(table)), drawable_names(table.index, "row"))
+    beside = ax.secondary_yaxis("right")
+    beside.set_yticks(range(len(table)), verdicts)
+    beside.tick_params(axis="y", length=0, labelsize=14, labelfontfamily=font_families())
+    beside.spines.right.set_visible(False)
+
+    between = label("difference, 95 % interval")
+    xlabel = between if xlabel is None else drawable(xlabel, between)
+    ax.set(xlabel=xlabel, ylabel=drawable(table.index.name or "", ""))
+    ax.set_ylim(len(table) - 0.5, -0.7)
+    ax.margins(x=0.1)
+    return finish(ax, title)
+
+
+def plot_marks(
+    table: pd.DataFrame,
+    xlabel: str = "",
+    joined: Sequence[str] | None = None,
+    ax: Ax = None,
+    title: str | None = None,
+) -> "Axes":
+    """Draw a row a row of the table and a mark a column, with a line between the marks.
+
+    Args:
+        table: numbers; its columns have names of their own.
+        xlabel: what the numbers are.
+        joined: the columns that the line joins; None is all.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: it is no table.
+        ValueError: a cell is no number, or there is no such column.
+
+    >>> kinds = pd.DataFrame({"dense": [0.7, 0.5], "BM25": [0.6, 0.8]}, index=["long", "exact"])
+    >>> [name.get_text() for name in plot_marks(kinds, "nDCG@10").get_yticklabels()]
+    ['long', 'exact']
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise not_drawn("plot_marks", "a table, a mark a column", table)
+    if table.empty or not table.columns.is_unique:
+        raise ValueError("plot_marks draws a table with rows, each column with its own name.")
+    values = pd.DataFrame({name: _finite("plot_marks", table[name], shown(name)) for name in table})
+    strange = [name for name in joined or [] if name not in table]
+    if strange:
+        there = name_some(list(table.columns))
+        raise ValueError(f"plot_marks: no column {shown(strange[0])} to join; there are {there}.")
+    ax = new_axes(ax, (10, 1.9 + 0.55 * len(table)))
+
+    # A line a row, and upon it the marks.
+    ends = values[list(table if joined is None else joined)]
+    for row, (low, high) in enumerate(zip(ends.min(axis=1), ends.max(axis=1), strict=True)):
+        ax.plot([low, high], [row, row], color=GREY, linewidth=WIDTH, zorder=1)
+    signs = []
+    looks = zip(values, drawable_names(table, "mark"), cycle(COLOURS), cycle(MARKERS), strict=False)
+    for column, name, colour, marker in looks:
+        (marks,) = ax.plot(values[column], range(len(table)), marker, color=colour, label=name)
+        marks.set(markersize=12, linestyle="none")
+        signs.append(marks)
+
+    ax.set_yticks(range(len(table)), drawable_names(table.index, "row"))
+    ax.set(xlabel=drawable(xlabel, ""), ylim=(len(table) - 0.5, -0.5))
+    return write_key(ax, signs, title)
+
+
+def plot_cells(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
+    """Draw a table with what stands in its cells, a colour a row: texts, or counts.
+
+    Args:
+        table: such as ``pd.crosstab(qa["relevant"], qa["retrieved"])``. The names of its index and
+            columns are written at the axes.
+        ax, title: see `plot_lines`.
+
+    Raises:
+        TypeError: it is no table.
+        ValueError: it has no cells.
+
+    >>> counts = pd.DataFrame([[1, 1], [2, 8]], ["relevant", "other"], ["found", "not found"])
+    >>> [text.get_text() for text in plot_cells(counts).texts]
+    ['1', '1', '2', '8']
+    """
+    from matplotlib.patches import Rectangle
+
+    if not isinstance(table, pd.DataFrame):
+        raise not_drawn("plot_cells", "a table, such as pd.crosstab(...)", table)
+    if table.empty:
+        raise ValueError("plot_cells draws the cells of a table; this one has none.")
+    rows, columns = table.shape
+    ax = new_axes(ax, (1.5 + 3.6 * columns, 1.2 + 1.4 * rows))
+
+    # A square a cell; a long text has several lines.
+    for (row, column), value in np.ndenumerate(table.to_numpy(dtype=object)):
+        colour = pale(_FILLS[row % len(_FILLS)][0])
+        ax.add_patch(Rectangle((column + 0.01, row + 0.01), 0.98, 0.98, color=colour))
+        lines = [line for text in _short(value).splitlines() for line in wrap(text, 26)]
+        words = "\n".join(drawable(line, "...") for line in lines)
+        write(ax, words, (column + 0.5, row + 0.5), (0, 0), ha="center", va="center")
+
+    ax.set_xticks(np.arange(columns) + 0.5, drawable_names(table.columns, "column"))
+    ax.set_yticks(np.arange(rows) + 0.5, drawable_names(table.index, "row"))
+    across, down = (drawable(name or "", "") for name in (table.columns.name, table.index.name))
+    ax.set(xlim=(0, columns), ylim=(rows, 0), xlabel=across, ylabel=down)
+    ax.tick_params(length=0)
+    finish(ax, title).spines[:].set_visible(False)
+    return ax
+
+
+def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None = None) -> "Axes":
+    """Draw a dotted line across a plot, at one value of x or of y, with words at its end.
+
+    Args:
+        ax: of a plot that is drawn: ``ax = plot_lines(...)``.
+        words: what the line means: ``"no difference"``.
+        x, y: where; one of them is given.
+
+    Raises:
+        TypeError: ax is no axes.
+        ValueError: neither or both are given, or it is no number.
+
+    >>> ax = plot_strip({"copies": [0.99, 0.97], "others": [0.31, 0.90]}, "cosine")
+    >>> plot_limit(ax, "threshold", x=0.95).texts[-1].get_text()
+    'threshold'
+    """
+    if ax is None:
+        raise TypeError("plot_limit draws on a plot: ax = plot_lines(...); found None.")
+    ax = new_axes(ax, (9, 5))
+    given = [at for at in (x, y) if at is not None]
+    if len(given) != 1 or not is_number(given[0]) or not np.isfinite(given[0]):
+        raise ValueError(f"plot_limit draws at x=... or at y=...; found {shown(x)} and {shown(y)}.")
+
+    # The words stand at the end of the line, above the axes or at its left.
+    words, (at,) = drawable(words, label("limit")), given
+    if y is None:
+        ax.axvline(at, color=BLACK, linestyle=":", linewidth=2)
+        write(ax, words, (at, 1), (0, 4), ha="center", xycoords=ax.get_xaxis_transform())
+        ax.set_title(ax.get_title(), pad=36)
+    else:
+        ax.axhline(at, color=BLACK, linestyle=":", linewidth=2)
+        write(ax, words, (0, at), (4, 3), va="bottom", xycoords=ax.get_yaxis_transform())
+    return ax

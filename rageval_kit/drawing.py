@@ -1,0 +1,218 @@
+"""How every plot looks: axes, colours with a second sign, and words that do not touch.
+
+Texts have 14 to 16 points, to be read from the back row; every line has the same width. No plot
+says anything by colour alone: a marker, a hatch or a word says it too.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from rageval_kit.fonts import drawable, font_families, label
+from rageval_kit.messages import describe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Ax: TypeAlias = "Axes | None"  # where to draw; None means a new figure
+Pair: TypeAlias = tuple[float, float]
+
+# Okabe and Ito's palette, told apart with any kind of colour vision.
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+SKY, RED, BLACK, GREY = "#56B4E9", "#D55E00", "#000000", "#D9D9D9"
+COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
+MARKERS = "os^DvPX*"
+WIDTH = 3.5  # of a line, in points
+TEXT = 15  # the size of labels, in points
+LEVEL = 0.05  # two-sided, as the verdicts of `compare`
+_GAP = 1.4 * TEXT  # between labels that stand one above the other
+
+
+def not_drawn(plot: str, wanted: str, found: Any) -> TypeError:
+    """Return the error of a plot that was given something else."""
+    return TypeError(f"{plot} draws {wanted}; found {describe(found)}.")
+
+
+def new_axes(ax: Any, size: Pair) -> "Axes":
+    """Return the axes that were given, or those of a new figure."""
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes | None):
+        raise TypeError(f"ax must be one matplotlib Axes, such as axes[0]; found {describe(ax)}.")
+    return ax or plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def finish(ax: "Axes", title: str | None, pad: float = 10) -> "Axes":
+    """Give the axes their title, sizes and fonts, and return them."""
+    if title is not None:
+        ax.set_title(drawable(title, ""), pad=pad)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=14, labelfontfamily=font_families())
+    for text, size in ((ax.title, 16), (ax.xaxis.label, 14), (ax.yaxis.label, 14)):
+        text.set(fontfamily=font_families(), fontsize=size)
+    return ax
+
+
+def dark(colour: str) -> tuple[float, ...]:
+    """Return the colour, dark enough to be read as text on white."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(0.65 * part for part in to_rgb(colour))
+
+
+def pale(colour: str) -> tuple[float, ...]:
+    """Return the colour, pale enough for black text upon it."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(0.5 + 0.5 * part for part in to_rgb(colour))
+
+
+def write(ax: "Axes", words: str, xy: Pair, shift: Pair, colour: str = BLACK, **style: Any) -> None:
+    """Write words beside a point, shifted by points, in the colour darkened enough to be read."""
+    style = {"textcoords": "offset points", "color": dark(colour), **style}
+    ax.annotate(words, xy, xytext=shift, fontsize=TEXT, fontfamily=font_families(), **style)
+
+
+# ---------------------------------------------------------------- words that do not touch
+
+
+def spread(heights: np.ndarray) -> np.ndarray:
+    """Return places for labels, each as near to its height as the gap between labels allows.
+
+    >>> spread(np.array([100.0, 0.0, 100.0])).round(1).tolist()
+    [110.5, 0.0, 89.5]
+    """
+    from scipy.optimize import isotonic_regression
+
+    # The least squares from top to bottom.
+    order = np.argsort(-heights, kind="stable")
+    steps = _GAP * np.arange(len(heights))
+    places = np.empty(len(heights))
+    places[order] = isotonic_regression(heights[order] + steps, increasing=False).x - steps
+    return places
+
+
+def label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
+    """Write each line's name behind its end, with a leader; names do not touch."""
+    # Where the lines end, in points; the layout must be known for it.
+    ax.figure.canvas.figure.draw_without_rendering()
+    ends = [line.get_xydata()[-1] for line in lines]
+    pixels = [line.get_transform().transform(end)[1] for line, end in zip(lines, ends, strict=True)]
+    heights = np.array(pixels) * 72 / ax.figure.dpi
+
+    places = spread(heights)
+    for at in np.argsort(-heights, kind="stable"):
+        shift, colour = (30, places[at] - heights[at]), lines[at].get_color()
+        leader = {"arrowstyle": "-", "color": colour, "relpos": (0, 0.5), "shrinkA": 0}
+        style = {"va": "center", "xycoords": lines[at].get_transform(), "arrowprops": leader}
+        write(ax, lines[at].get_label(), ends[at], shift, colour, **style)
+
+
+# Where words may stand beside a point: how far to each side, the nearest places first.
+_SIDES = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1))
+
+
+def place_words(
+    ax: "Axes", words: Iterable[tuple[str, Pair, str, bool]], taken: np.ndarray
+) -> None:
+    """Write words beside their points, inside the axes, where they touch nothing.
+
+    Args:
+        ax: laid out as it will be: the words do not change it.
+        words: each with its point in data, its colour, and whether it must be written; what need
+            not be is left out where there is no room beside the point.
+        taken: where no words may stand, in data: rows of (x, y), such as points and lines.
+    """
+    ax.figure.canvas.figure.draw_without_rendering()
+    inside, scale = ax.get_window_extent(), ax.figure.dpi / 72
+    points = ax.transData.transform(taken) if len(taken) else np.empty((0, 2))
+    boxes = np.hstack([points - 5 * scale, points + 5 * scale])  # left, bottom, right, top
+
+    for text, xy, colour, needed in words:
+        at, half = ax.transData.transform(xy), size_of(ax, text) / 2 + scale
+
+        # The nearest place where the words stand inside and touch nothing; else the least bad.
+        places = [
+            np.array(side) * (half + far * scale)
+            for far, side in product((7, 22, 40, 60) if needed else (7,), _SIDES)
+        ]
+        costs = [_touched(at + place, half, boxes, np.asarray(inside.extents)) for place in places]
+        best = int(np.argmin(costs))
+        if costs[best] > 0 and not needed:
+            continue
+
+        # Words that stand farther away have a leader.
+        style: dict[str, Any] = {"ha": "center", "va": "center"}
+        if best >= len(_SIDES):
+            style["arrowprops"] = {"arrowstyle": "-", "color": colour, "shrinkB": 6}
+        write(ax, text, xy, tuple(places[best] / scale), colour, **style)
+        ax.texts[-1].set_in_layout(False)
+        boxes = np.vstack([boxes, [*(at + places[best] - half), *(at + places[best] + half)]])
+
+
+def size_of(ax: "Axes", text: str) -> np.ndarray:
+    """Return the width and height of words in pixels."""
+    write(ax, text, (0, 0), (0, 0))
+    box = ax.texts[-1].get_window_extent()
+    ax.texts[-1].remove()
+    return np.array([box.width, box.height])
+
+
+def _touched(at: np.ndarray, half: np.ndarray, boxes: np.ndarray, inside: np.ndarray) -> float:
+    """Return how many boxes words at a place touch; outside the axes counts for a thousand."""
+    low, high = at - half, at + half
+    touching = (boxes[:, :2] < high).all(axis=1) & (boxes[:, 2:] > low).all(axis=1)
+    outside = (low < inside[:2]).any() or (high > inside[2:]).any()
+    return float(touching.sum() + 1000 * outside)
+
+
+def write_key(ax: "Axes", handles: Sequence[Any], title: str | None) -> "Axes":
+    """Write the names of handles above the axes, each beside its sign, the title above them."""
+    ax.figure.canvas.figure.draw_without_rendering()
+    style: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0.2}
+    style |= {"frameon": False, "columnspacing": 1.2, "handlelength": 1.4}
+    style["prop"] = {"family": font_families(), "size": TEXT}
+
+    # In as few rows as fit into the width of the axes.
+    for columns in range(len(handles), 0, -1):
+        legend = ax.legend(handles=list(handles), ncols=columns, **style)
+        ax.figure.canvas.figure.draw_without_rendering()
+        size = legend.get_window_extent()
+        if size.width <= ax.get_window_extent().width:
+            break
+    return finish(ax, title, pad=size.height * 72 / ax.figure.dpi + 8)
+
+
+# ---------------------------------------------------------------- differences
+
+
+def draw_interval(ax: "Axes", row: int, ends: Iterable[float], colour: str, form: str) -> None:
+    """Draw an interval (low, middle, high), the value of its middle written above."""
+    low, middle, high = ends
+    ax.plot([low, high], [row, row], color=colour, linewidth=WIDTH, solid_capstyle="round")
+    ax.plot(middle, row, "o", color=colour, markersize=12)
+    write(ax, form.format(middle), (middle, row), (0, 10), colour, ha="center")
+
+
+def draw_differences(ax: "Axes", table: pd.DataFrame) -> list[str]:
+    """Draw a difference a row with its interval and 0; return the verdicts, said in words."""
+    verdicts = []
+    for row, its in enumerate(table.to_dict("records")):
+        low, middle, high = (its[f"difference{end}"] for end in ("_low", "", "_high"))
+        if np.isnan(middle):
+            verdicts.append(label("baseline"))
+            continue
+
+        # Holm's p decides where it is known, else whether the interval leaves out 0.
+        p = its.get("p_holm", np.nan)
+        told = low > 0 or high < 0 if np.isnan(p) else p < LEVEL
+        verdict = "cannot tell" if not told else "better" if middle > 0 else "worse"
+        colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
+        draw_interval(ax, row, (low, middle, high), colour, "{:+.3f}")
+        verdicts.append(label(verdict) + ("" if np.isnan(p) else f"\np_holm = {p:.2g}"))
+    ax.axvline(0, color=BLACK, linewidth=1, zorder=0)
+    return verdicts
