@@ -1,4 +1,6 @@
-"""The command line: ``python -m rageval_kit`` measures a dataset, ``... check`` the set-up.
+"""The command line: ``python -m rageval_kit`` measures a dataset.
+
+``... check`` looks at the set-up, and ``... course`` writes a class folder.
 
 What the kit needs is imported where it is used, so that ``check`` can say what is missing.
 """
@@ -8,10 +10,12 @@ import io
 import os
 import re
 import signal
+import socket
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -38,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     options = _parser().parse_args(arguments)
     try:
-        status = _check() if options.command == "check" else _run(options)
+        status = _COMMANDS[options.command](options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has closed it (| head): nothing is left to say, also at the exit.
@@ -70,13 +74,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m rageval_kit", description=what, allow_abbrev=False)
     add = parser.add_argument
 
-    commands = "run (the default), or check the set-up"
+    commands = "run (the default), check the set-up, or course: write a class folder to --out"
     bundled = "dataset folder (default: the bundled Korean lecture; data/lecture/en is English)"
     named = "use-multilingual (default), chars, minilm, openai:MODEL, PROVIDER:MODEL"
     cutoffs = "cutoffs: 1 3 5 (default) or 1,3,5"
     allowed = "go on where the dataset has errors, which are shown"
-    tables = "write the tables as CSV and the figure as PNG to this folder"
-    add("command", nargs="?", choices=["run", "check"], default="run", help=commands)
+    tables = "write the tables as CSV and the figure as PNG, or the course, to this folder"
+    taught = "of the course: ko or en"
+    add("command", nargs="?", choices=list(_COMMANDS), default="run", help=commands)
     add("--data", default=str(CLONE / "data" / "lecture" / "ko"), metavar="FOLDER", help=bundled)
     add("--split", help="which qrels/<split>.tsv of a BEIR folder (default: test)")
     add("--embeddings", default="use-multilingual", metavar="NAME", help=named)
@@ -84,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", metavar="FILE", help="SQLite file to keep the search results in")
     add("--out", metavar="FOLDER", help=tables)
     add("--allow-errors", action="store_true", help=allowed)
+    add("--language", help=taught)
     return parser
 
 
@@ -102,6 +108,9 @@ def _cutoffs(text: str) -> list[int]:
 def _run(options: argparse.Namespace) -> int:
     """Load, validate, search, measure and print."""
     # What cannot work is said before the work begins.
+    if options.language:
+        bundled = f"--data data/lecture/{options.language}"
+        raise ValueError(f"--language is of the course. A dataset is chosen by --data: {bundled}.")
     if options.out:
         _make_folder(Path(options.out))
     _want_dataset(Path(options.data))
@@ -215,15 +224,46 @@ def _as_csv(table: "pd.DataFrame") -> str:
     return str(table.map(no_formula).rename(index=no_formula).to_csv())
 
 
+# ---------------------------------------------------------------- course
+
+
+def _course(options: argparse.Namespace) -> int:
+    """Write the class folder and say what is in it; stopped, it leaves nothing behind."""
+    from rageval_kit.course import make_course
+
+    if not (options.language and options.out):
+        raise ValueError("course wants both, such as: course --language ko --out class")
+    stops = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(stop, signal.default_int_handler) for stop in stops]
+    try:
+        made = make_course(options.language, options.out)
+    except KeyboardInterrupt:
+        _print("rageval_kit: stopped; nothing was written.", sys.stderr)
+        return 1
+    finally:
+        for stop, handler in zip(stops, before, strict=True):
+            signal.signal(stop, handler)
+
+    slides = made["slides"] or f"none, since nbconvert is missing: {_INSTALL}"
+    _print(
+        f"Written to {options.out}: notebooks {made['notebooks']}, exercises {made['exercises']}, "
+        f"slides {slides}; all of it also in rageval_course.zip beside it.\n"
+        f"Next: in that folder, pip install -r requirements.txt in a virtual environment, "
+        "python -m rageval_kit check, and README.md."
+    )
+    return 0
+
+
 # ---------------------------------------------------------------- check
 
 
-def _check() -> int:
+def _check(options: argparse.Namespace) -> int:
     """Print a line a thing, [OK] or [FAIL] with the cure, and return 1 if anything failed."""
     needed: list[tuple[str, Callable[[], str], str]] = [
         ("Python", _python, "install Python 3.11, 3.12 or 3.13"),
         *((_parts(wanted)[0], partial(_package, wanted), _INSTALL) for wanted in _requirements()),
         ("bundled data", _bundled_data, "run from a clone of the project, with its folder data"),
+        ("course", _course_here, "unzip rageval_course.zip again, and run in its folder"),
         ("default embeddings", _default_embeddings, _INSTALL),
         ("Jupyter kernel", _kernel, f"{_BIN}python -m ipykernel install --sys-prefix"),
         ("writable folder", _writable_folder, "go to a folder that you may write to"),
@@ -295,16 +335,40 @@ def _bundled_data() -> str:
     from rageval_kit.validation import find_problems
 
     for language in ("ko", "en"):
-        report = find_problems(*kit.load_dataset(CLONE / "data" / "lecture" / language))
+        report = find_problems(*kit.load_dataset(kit.data_folder("lecture", language)))
         report.raise_if_errors()
     return f"{report.checked}, in Korean and in English"
 
 
+def _course_here() -> str:
+    from rageval_kit.course import look_at_course
+
+    return look_at_course()
+
+
 def _default_embeddings() -> str:
-    # FAISS and LangChain work together.
+    # FAISS and LangChain work together, also where there is no network.
     docs = [{"doc_id": "doc_001", "title": "", "content": "어텐션"}]
-    store = kit.build_vectorstore(docs, kit.load_embeddings())
-    return f"{store.index.d} dimensions, indexed by FAISS"
+    with _no_network():
+        store = kit.build_vectorstore(docs, kit.load_embeddings())
+    return f"{store.index.d} dimensions, indexed by FAISS, with the network cut"
+
+
+@contextmanager
+def _no_network() -> Iterator[None]:
+    """Let every connection fail, as on a machine without a network."""
+
+    def cut(*_: object) -> None:
+        raise OSError("it asks for the network")
+
+    names = ("connect", "connect_ex")
+    for name in names:
+        setattr(socket.socket, name, cut)
+    try:
+        yield
+    finally:
+        for name in names:  # those of the class that it comes from are there again
+            delattr(socket.socket, name)
 
 
 def _kernel() -> str:
@@ -338,6 +402,8 @@ _FONT_CURE = (
     "then delete that file, since matplotlib rebuilds its list of fonts only where there is none"
 )
 
+
+_COMMANDS = {"run": _run, "check": _check, "course": _course}
 
 if __name__ == "__main__":
     # Ctrl-C ends the program as it ends every other: at once, at any time, without a traceback.

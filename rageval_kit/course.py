@@ -1,0 +1,322 @@
+"""Write a class folder: the course in one language, to teach from, also where there is no Git.
+
+It holds the lecture's notebooks without outputs, the students' exercises, slides, the data, the
+kit, what pip needs, and the lecturer's README. A zip of it stands beside.
+"""
+
+import hashlib
+import json
+import re
+import tempfile
+import zipfile
+from copy import deepcopy
+from importlib.util import find_spec
+from pathlib import Path
+from posixpath import dirname, normpath, relpath
+from typing import Any
+
+from rageval_kit.course_data import COURSE, data_folder
+from rageval_kit.messages import count, name_some, show_progress, shown
+
+CLONE = Path(__file__).parent.parent
+_LIST = ".course.json"  # in a class folder: its language, and each file with its fingerprint
+_OF_A_MACHINE = re.compile(r"__pycache__|\.ipynb_checkpoints|\.sqlite|\.DS_Store|\.egg-info|~$")
+_DATA = re.compile(r'data_folder\(\s*"(\w+)"')
+_LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+Notebook = dict[str, Any]
+
+
+def make_course(language: str, out: str | Path) -> dict[str, int]:
+    """Write the class folder of a language, whole or not at all, and its zip beside it.
+
+    Args:
+        language: ``"ko"`` or ``"en"``: a folder of ``notebooks`` in the clone.
+        out: the folder to make. One that was made so before, and in which nothing has changed
+            since, is replaced.
+
+    Returns:
+        How many ``notebooks``, ``exercises``, ``slides`` and ``files`` it holds. There are no
+        slides where nbconvert is not installed.
+
+    Raises:
+        ValueError: there is no such language, the kit stands in no clone, or the folder holds
+            something else, or what somebody changed.
+        OSError: it cannot be written.
+    """
+    places = _places(language)
+    target = Path(out).resolve()
+    _refuse_what_is_not_ours(target)
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as beside:
+        folder = Path(beside, "new")
+        _copy(places, folder)
+        slides = _make_slides(places, language, folder / "slides")
+        _write_list(folder, language)
+        packed = _zip(folder, Path(beside, "zip"))
+
+        _take_place(folder, Path(beside, "old"), target)
+        packed.replace(target.with_name(f"{COURSE}.zip"))
+
+    # What was written.
+    exercises = sum(place.startswith("notebooks/exercises/") for place in places.values())
+    notebooks = sum(place.endswith(".ipynb") for place in places.values()) - exercises
+    files = len(places) + slides
+    return {"notebooks": notebooks, "exercises": exercises, "slides": slides, "files": files}
+
+
+def student_copy(master: Notebook) -> Notebook:
+    r"""Return the student's notebook of a solved master, as nbgrader would make it.
+
+    What stands between ``### BEGIN SOLUTION`` and ``### END SOLUTION`` becomes ``...``, in the
+    place of the first marker; so does the whole of a cell that nbgrader calls a solution and that
+    has no markers. ``### BEGIN HIDDEN TESTS`` to ``### END HIDDEN TESTS`` goes, and so do outputs
+    and counts. Metadata and the ids of cells stay, so the same master gives the same copy.
+
+    Args:
+        master: the notebook as nbformat or json reads it; it is not changed.
+
+    Raises:
+        ValueError: a region is not ended, or not begun, or stands within another; the message
+            names the cell.
+
+    >>> source = "def dcg(gains):\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION"
+    >>> cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": source, "outputs": []}
+    >>> print(student_copy({"cells": [cell]})["cells"][0]["source"])
+    def dcg(gains):
+        ...
+    """
+    copy = without_outputs(master)
+    for cell in copy["cells"]:
+        text = "".join(cell["source"])
+        is_solution = cell["metadata"].get("nbgrader", {}).get("solution", False)
+        if is_solution and "BEGIN SOLUTION" not in text:
+            cell["source"] = "..."
+            continue
+        where = f"cell {shown(cell.get('id', text))}"
+        text = _without(text, "SOLUTION", "...", where)
+        cell["source"] = _without(text, "HIDDEN TESTS", None, where)
+    return copy
+
+
+def _without(text: str, region: str, instead: str | None, where: str) -> str:
+    """Return the text with each region replaced by a line, or by none."""
+    kept: list[str] = []
+    is_within = False
+    for line in text.split("\n"):
+        begins, ends = f"BEGIN {region}" in line, f"END {region}" in line
+        if begins == is_within and (begins or ends):
+            found = "stands within another" if begins else "has no BEGIN before it"
+            raise ValueError(f"{where}: {line.strip()!r} {found}. Write BEGIN and END in turn.")
+        if begins and instead is not None:
+            kept.append(line[: len(line) - len(line.lstrip())] + instead)
+        if not (begins or ends or is_within):
+            kept.append(line)
+        is_within = begins or (is_within and not ends)
+
+    if is_within:
+        raise ValueError(f"{where}: BEGIN {region} has no END {region} after it. Write one.")
+    return "\n".join(kept).rstrip("\n")
+
+
+def without_outputs(notebook: Notebook) -> Notebook:
+    """Return a copy of a notebook without outputs, counts and timings."""
+    copy = deepcopy(notebook)
+    for cell in copy["cells"]:
+        cell["metadata"].pop("execution", None)
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    copy.get("metadata", {}).pop("widgets", None)
+    return copy
+
+
+# ---------------------------------------------------------------- what goes where
+
+
+def _places(language: str) -> dict[str, str]:
+    """Return {file of the clone: its place in the class folder}."""
+    source = CLONE / "notebooks"
+    languages = sorted({path.parent.name for path in source.glob("*/*.ipynb")})
+    if not languages:
+        found = f"{CLONE} has no notebooks/<language>"
+        raise ValueError(f"a class folder is made from a clone of the project; {found}.")
+    if language not in languages:
+        raise ValueError(f"--language is one of {', '.join(languages)}; found {shown(language)}.")
+
+    # What is taught, and the lecturer's README.
+    home = source / language
+    lectures = sorted(home.glob("*.ipynb"))
+    exercises = sorted(home.glob("exercises/*.ipynb"))
+    places = {_name(path): f"notebooks/{path.name}" for path in lectures}
+    places |= {_name(path): f"notebooks/exercises/{path.name}" for path in exercises}
+    places[f"notebooks/{language}/README.md"] = "README.md"
+
+    # What it needs to run.
+    needed = [CLONE / name for name in ("LICENSE", "pyproject.toml", "requirements.txt")]
+    needed += _files(CLONE / "rageval_kit")
+    for name in data_names([*lectures, *exercises]):
+        needed += _files(CLONE / "data" / name)
+    return places | {_name(path): _name(path) for path in needed}
+
+
+def _name(path: Path, root: Path = CLONE) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files in a folder and below, without what a machine leaves there."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [path for path in found if not _OF_A_MACHINE.search(_name(path, folder))]
+
+
+def data_names(notebooks: list[Path]) -> list[str]:
+    """Return the names of the data sets that notebooks, and the exercises' checks, ask for."""
+    checks = (CLONE / "rageval_kit" / "exercises").glob("*.py")
+    texts = [path.read_text(encoding="utf-8").replace('\\"', '"') for path in (*notebooks, *checks)]
+    return sorted({name for text in texts for name in _DATA.findall(text)})
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _copy(places: dict[str, str], folder: Path) -> None:
+    for source, place in places.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_bytes(_content(source, places))
+
+
+def _content(source: str, places: dict[str, str]) -> bytes:
+    """Return what a file of the clone holds in the class folder."""
+    data = (CLONE / source).read_bytes()
+    if source.endswith(".ipynb"):
+        notebook = without_outputs(json.loads(data))
+        _relink_cells(notebook, source, places)
+        return f"{json.dumps(notebook, ensure_ascii=False, indent=1)}\n".encode()
+    if source.startswith("notebooks/"):
+        return _relinked(data.decode(), source, places).encode()
+    if source == "requirements.txt":
+        return _to_run(data.decode()).encode()
+    return data
+
+
+def _to_run(requirements: str) -> str:
+    r"""Return the requirements without those of the tests, which stand under a comment.
+
+    >>> _to_run("pandas==3\n# tests\npytest==9\n# the kit itself\n-e .\n")
+    'pandas==3\n# the kit itself\n-e .\n'
+    """
+    return re.sub(r"^# tests\n(?:[^#\n].*\n)*", "", requirements, flags=re.MULTILINE)
+
+
+def _relink_cells(notebook: Notebook, source: str, places: dict[str, str]) -> None:
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = _relinked("".join(cell["source"]), source, places)
+
+
+def _relinked(text: str, source: str, places: dict[str, str]) -> str:
+    """Let a text's links lead where the files are now; a link to what is not there is a text."""
+
+    def new(link: re.Match[str]) -> str:
+        to = places.get(normpath(f"{dirname(source)}/{link[2]}"))
+        here = dirname(places[source])
+        return f"[{link[1]}]({relpath(to, here or '.')}{link[3] or ''})" if to else link[1]
+
+    return _LINK.sub(new, text)
+
+
+def _make_slides(places: dict[str, str], language: str, folder: Path) -> int:
+    """Write the slides, with outputs, and return how many; none where nbconvert is missing."""
+    if not find_spec("nbconvert"):
+        return 0
+    import nbformat
+
+    from rageval_kit.slides import to_slides
+
+    lectures = [name for name, place in places.items() if re.match(r"notebooks/[^/]*ipynb", place)]
+    pages = {name: f"slides/{Path(name).stem}.html" for name in lectures}
+    folder.mkdir()
+    for name in show_progress(lectures, "slides", "notebook"):
+        notebook = nbformat.read(CLONE / name, as_version=4)
+        _relink_cells(notebook, name, pages)
+        page = to_slides(notebook, Path(name).stem, language)
+        (folder.parent / pages[name]).write_text(page, encoding="utf-8", newline="\n")
+    return len(pages)
+
+
+def _write_list(folder: Path, language: str) -> None:
+    files = {_name(path, folder): _fingerprint(path) for path in _files(folder)}
+    text = json.dumps({"language": language, "files": files}, ensure_ascii=False, indent=1)
+    (folder / _LIST).write_text(text, encoding="utf-8")
+
+
+def _fingerprint(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _zip(folder: Path, path: Path) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in _files(folder):
+            packed.write(file, _name(file, folder))
+    return path
+
+
+def _take_place(new: Path, old: Path, target: Path) -> None:
+    """Put the new folder in the place of the one that is there, which stays if that fails."""
+    try:
+        if target.exists():
+            target.rename(old)
+        new.rename(target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+
+
+# ---------------------------------------------------------------- a class folder that is there
+
+
+def _refuse_what_is_not_ours(folder: Path) -> None:
+    """Refuse a folder that holds anything but what was written into it by `make_course`."""
+    if folder.is_file():
+        raise ValueError(f"--out {folder} is a file. Name a folder that is new or empty.")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    listed = _listed(folder)
+    if not listed:
+        found = f"--out {folder} holds something else than a course"
+        raise ValueError(f"{found}. Name a folder that is new or empty.")
+
+    here = {_name(path, folder): _fingerprint(path) for path in _files(folder)}
+    here.pop(_LIST)
+    names = sorted(listed.keys() | here.keys())
+    changed = [name for name in names if listed.get(name) != here.get(name)]
+    if changed:
+        found = f"--out {folder} has changed since it was written: {name_some(changed)}"
+        raise ValueError(f"{found}. Name another folder, or move this one away.")
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """Return {file: fingerprint} as they were written; empty where this is no class folder."""
+    path = folder / _LIST
+    return json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+
+
+def look_at_course() -> str:
+    """Say how many notebooks are there, with the data that they ask for.
+
+    Raises:
+        FileNotFoundError: files of the class folder, or its data, are missing.
+        ValueError: a data set is missing.
+    """
+    root = data_folder("lecture").parents[1]
+    missing = [name for name in _listed(root) if not (root / name).exists()]
+    if missing:
+        raise FileNotFoundError(f"{root} has not got {name_some(missing)}")
+
+    notebooks = [path for path in _files(root / "notebooks") if path.suffix == ".ipynb"]
+    names = data_names(notebooks)
+    for name in names:
+        data_folder(name)
+    return f"{count(len(notebooks), 'notebook')}, data found: {', '.join(names)}"
