@@ -1,10 +1,11 @@
 """Session 4, nDCG: a sum that is discounted, and divided by the best that it could be."""
 
 import math
+from itertools import pairwise
 from random import Random
 from typing import Any
 
-from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made
+from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
 
 # ---------------------------------------------------------------- 04-1: DCG by hand
 
@@ -57,6 +58,10 @@ def idcg_worst_first(grades: list[float], k: int) -> float:
     return dcg(sorted(grades), k)
 
 
+def idcg_exponential(grades: list[float], k: int) -> float:
+    return idcg([2**grade - 1 for grade in grades], k)
+
+
 def _grades_and_cutoff(random: Random) -> tuple[list[float], int]:
     return [float(random.randint(1, 3)) for _ in range(random.randint(3, 6))], random.randint(1, 4)
 
@@ -91,18 +96,48 @@ def _query(random: Random) -> tuple[list[float], int, int]:
     return gains, max(int(sum(gains)), k) + random.randint(1, 3), k
 
 
-# ---------------------------------------------------------------- 04-4: a case that shows the fault
+# ---------------------------------------------------------------- 04-4: as k grows
+
+
+def trend(gains: list[float], n_relevant: int) -> list[str]:
+    return _steps([ndcg(gains, n_relevant, k) for k in range(1, len(gains) + 1)])
+
+
+def trend_of_dcg(gains: list[float], n_relevant: int) -> list[str]:
+    return _steps([dcg(gains, k) for k in range(1, len(gains) + 1)])
+
+
+def trend_of_precision(gains: list[float], n_relevant: int) -> list[str]:
+    return _steps([sum(gains[:k]) / k for k in range(1, len(gains) + 1)])
+
+
+def _steps(values: list[float]) -> list[str]:
+    """Say of each value but the first what it does from the one before it."""
+    words = []
+    for before, after in pairwise(values):
+        stays = math.isclose(before, after)
+        words.append("stays" if stays else "rises" if after > before else "falls")
+    return words
+
+
+def _a_ranking(random: Random) -> tuple[list[float], int]:
+    gains = [1.0, *(float(random.random() < 0.5) for _ in range(4))]
+    return gains, int(sum(gains)) + random.randint(0, 1)
+
+
+# ---------------------------------------------------------------- 04-5: a case that shows the fault
 
 
 def rule_of_the_case(case: Any) -> str:
-    """Judge a case (gains, n_relevant, k) that is to set the wrong nDCG above 1."""
+    """Judge a case (gains, n_relevant, k): an nDCG without its IDCG is to be above 1 there."""
     gains, n_relevant, k = case
-    if sum(gain > 0 for gain in gains) > n_relevant:
+    if not set(gains) <= {0, 1}:
+        return "other_gains"
+    if sum(gains) > n_relevant:
         return "more_found_than_there_are"
     if not any(gains[:k]):
         return "nothing_found"
-    wrong = dcg(gains, k) / idcg([1.0] * n_relevant, 1)
-    return RIGHT if wrong > 1 else "not_above_1" if wrong == 1 else WRONG
+    return RIGHT if dcg(gains, k) > 1 else "not_above_1"
 
 
 EXERCISES: dict[str, Exercise] = {
@@ -123,6 +158,7 @@ EXERCISES: dict[str, Exercise] = {
             "not_sorted": idcg_not_sorted,
             "not_cut": idcg_not_cut,
             "worst_first": idcg_worst_first,
+            "exponential_gain": idcg_exponential,
         },
     ),
     "04-3": Exercise(
@@ -135,10 +171,16 @@ EXERCISES: dict[str, Exercise] = {
             "not_divided": ndcg_not_divided,
         },
     ),
-    "04-4": Made(
+    "04-4": Exercise(
+        given=_a_ranking,
+        right=trend,
+        mistakes={"like_dcg": trend_of_dcg, "like_precision": trend_of_precision},
+    ),
+    "04-5": Made(
         given=lambda random: (),
         right=lambda: ([1.0, 1.0, 0.0], 2, 3),
         mistakes={
+            "other_gains": lambda: ([3.0, 0.0, 0.0], 1, 3),
             "more_found_than_there_are": lambda: ([1.0, 1.0, 1.0], 1, 3),
             "nothing_found": lambda: ([0.0, 0.0, 0.0], 2, 3),
             "not_above_1": lambda: ([1.0, 0.0, 0.0], 1, 3),
