@@ -31,7 +31,7 @@ DEFAULT_THRESHOLDS = {
     "Recall@20 - Recall@10": 0.1,  # above: documents are ranked too low
     "MRR@10": 0.5,  # below: the first relevant document comes late
     "HitRate@10": 0.9,  # below: too many total failures
-    "accuracy": 0.5,  # below, with a good Recall@10: generation
+    "accuracy": np.nan,  # none: an F1 means nothing by itself; below a given one: generation
     "Recall@10": 0.9,  # from here on, a wrong answer is the generator's fault
     "faithfulness": 0.5,  # below: answers do not stand on their sources
 }
@@ -83,7 +83,9 @@ def diagnose(
         all_qa, results: see `relevance_matrix`; results of depth 20 for all steps.
         answers: from `generate_answers`; None leaves generation out. Accuracy is the token F1 of
             `answer_accuracy`, faithfulness the keyword screen of `faithfulness`.
-        thresholds: in place of some of `DEFAULT_THRESHOLDS`.
+        thresholds: in place of some of `DEFAULT_THRESHOLDS`. Accuracy has none of its own, for a
+            right answer in other words may have an F1 of 0.1: give one that answers to the same
+            questions have reached, such as those of another answerer.
         seed: of the bootstrap intervals.
 
     Returns:
@@ -165,6 +167,11 @@ def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -
 
     value = float(values.mean())
     low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
+    if np.isnan(limit):
+        meaning = "an F1 means nothing by itself: compare answers to the same questions"
+        cure = "judge_answers, or thresholds={'accuracy': what others reach}"
+        return value, low, high, limit, "cannot tell: no threshold", meaning, cure
+
     below, above = value < limit - _ROUNDING, value > limit + _ROUNDING
     if {"below": below, "above": above}[step.problem_if]:
         return value, low, high, limit, "problem", step.meaning, step.try_next
