@@ -1,0 +1,50 @@
+"""What a teacher with nbgrader does, run in its own virtual environment: assign, collect, autograde.
+
+Usage: python grading.py COURSE MASTERS SUBMISSIONS
+
+MASTERS holds solved masters (*.ipynb), all of one assignment; SUBMISSIONS a folder a student with
+the notebooks that were handed in. Prints JSON: what each notebook of the assignment looks like to a
+student, and each student's score and maximum.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from traitlets.config import Config
+
+ASSIGNMENT = "session"
+
+
+def main(course, masters, submissions):
+    source = course / "source" / ASSIGNMENT
+    shutil.copytree(masters, source)
+    config = Config()
+    config.CourseDirectory.root = str(course)
+    config.CourseDirectory.db_url = f"sqlite:///{course}/gradebook.db"
+    api = NbGraderAPI(config=config)
+
+    # Assign: nbgrader's own preprocessors check the metadata and take the solutions out.
+    made = api.generate_assignment(ASSIGNMENT)
+    assert made["success"], made.get("log", "") + made.get("error", "")
+    released = course / "release" / ASSIGNMENT
+    texts = {path.name: path.read_text(encoding="utf-8") for path in released.glob("*.ipynb")}
+
+    # Autograde what every student handed in.
+    for student in sorted(path.name for path in submissions.iterdir()):
+        shutil.copytree(submissions / student, course / "submitted" / student / ASSIGNMENT)
+        graded = api.autograde(ASSIGNMENT, student)
+        assert graded["success"], graded.get("log", "") + graded.get("error", "")
+    with Gradebook(config.CourseDirectory.db_url) as gradebook:
+        scores = {
+            of_all.student.id: [of_all.score, of_all.max_score]
+            for of_all in gradebook.assignment_submissions(ASSIGNMENT)
+        }
+    print(json.dumps({"released": texts, "scores": scores}))
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
