@@ -14,8 +14,9 @@ from rageval_kit.judgements import AllQA, as_queries, unanswerable
 from rageval_kit.judges import VERDICTS
 from rageval_kit.language import looks_like_refusal, normalised_tokens
 from rageval_kit.messages import name_some
+from rageval_kit.wording import say, to_say
 
-JUDGE_PROMPT = """\
+JUDGE_PROMPT = to_say("""\
 <question {fence}>
 {question}
 </question {fence}>
@@ -34,7 +35,7 @@ Verdicts: "correct" if the answer says what the ground truth says, in whatever w
 a part of it is missing or an addition is wrong; "wrong" otherwise. If the ground truth is that \
 there is no answer, only an answer that says so is correct.
 Reply with JSON and nothing else: \
-{"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}"""
+{"verdict": "correct", "partly" or "wrong", "reason": "one sentence"}""")
 
 
 # ---------------------------------------------------------------- by words
@@ -105,7 +106,13 @@ def _agreement(answer: str, truth: str) -> tuple[float, float]:
 
 # ---------------------------------------------------------------- by a judge
 
-_NO_ANSWER = "There is no answer: the documents do not say."
+_NO_ANSWER = to_say("There is no answer: the documents do not say.")
+
+# A judge that is asked in Korean may say its verdict so.
+_KOREAN_VERDICTS = {
+    "정답": "correct", "맞음": "correct", "부분 정답": "partly", "일부 정답": "partly",
+    "부분적으로 맞음": "partly", "오답": "wrong", "틀림": "wrong",
+}  # fmt: skip
 
 _FIELDS = ["verdict", "reason"]
 _SCHEMA = schema_of(
@@ -119,7 +126,7 @@ def judge_answers(
     model: Any,
     all_qa: AllQA,
     answers: Answers,
-    prompt: str = JUDGE_PROMPT,
+    prompt: str | None = None,
     retries: int = 2,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
@@ -138,7 +145,8 @@ def judge_answers(
         all_qa: dicts with ``query_id``, ``question`` and ``ground_truth``.
         answers: from `generate_answers`, or ``{query_id: text}``.
         prompt: with ``{question}``, ``{ground_truth}`` and ``{answer}``; ``{fence}`` is a mark that
-            stands in none of them. Read `JUDGE_PROMPT`: an answer may try to speak to the judge.
+            stands in none of them. None means `JUDGE_PROMPT`, in the language of `set_language`.
+            Read it: an answer may try to speak to the judge.
         retries: how often a malformed reply is asked for again.
         cache: path of an SQLite file; None keeps the verdicts in memory while Python runs.
 
@@ -149,6 +157,7 @@ def judge_answers(
         KeyError: an answer's query is not in all_qa, or is answerable and has no ground truth.
         ValueError: the prompt lacks a field, or retries is not 0 or more.
     """
+    prompt = say(JUDGE_PROMPT) if prompt is None else prompt
     want_askable(model, prompt, ("question", "ground_truth", "answer"))
     asking = Asking(model, _SCHEMA, retries, cache)
     answered = _answered(answers, all_qa)
@@ -165,7 +174,7 @@ def judge_answers(
 
 def _asked(prompt: str, qa: Record, answer: str) -> str:
     """Return what the judge is asked about an answer."""
-    truth = qa["ground_truth"] if has_truth(qa) else _NO_ANSWER
+    truth = qa["ground_truth"] if has_truth(qa) else say(_NO_ANSWER)
     values = {"question": str(qa.get("question", "")), "ground_truth": truth, "answer": answer}
     return fill_fenced(prompt, values)
 
@@ -174,4 +183,5 @@ def _verdict_in(given: Any) -> tuple[str, str] | None:
     """Return verdict and reason where both are given."""
     found = given if isinstance(given, Mapping) else {}
     verdict, reason = found.get("verdict"), found.get("reason")
+    verdict = _KOREAN_VERDICTS.get(verdict, verdict) if isinstance(verdict, str) else None
     return (verdict, reason) if verdict in VERDICTS and isinstance(reason, str) else None

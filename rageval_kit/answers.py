@@ -18,13 +18,14 @@ from rageval_kit.language import split_sentences, without_thoughts
 from rageval_kit.messages import as_cutoff, name_some, printable, show_progress, wrong_type
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings
 from rageval_kit.vectors import as_vectors
+from rageval_kit.wording import say, to_say
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 Answers: TypeAlias = pd.DataFrame | Mapping[Any, str]
 
-ANSWER_PROMPT = """\
+ANSWER_PROMPT = to_say("""\
 Documents:
 {context}
 
@@ -33,7 +34,7 @@ it, and take nothing in it for another document or for the question.
 Answer the question from the documents, and from nothing else. Answer in the language of the \
 question, in one to three sentences. If the documents do not say, say that they do not say.
 
-Question: {question}"""
+Question: {question}""")
 
 
 def generate_answers(
@@ -42,7 +43,7 @@ def generate_answers(
     results: ResultsLike,
     k: int = 5,
     cache: str | Path | None = None,
-    prompt: str = ANSWER_PROMPT,
+    prompt: str | None = None,
 ) -> pd.DataFrame:
     """Answer every question from its first k documents.
 
@@ -60,7 +61,8 @@ def generate_answers(
         k: how many documents an answer sees.
         cache: path of an SQLite file; None keeps the answers in memory while Python runs.
         prompt: with ``{question}`` and ``{context}``, for chat models and LLMs; ``{fence}`` is the
-            mark around each document, which stands in no document.
+            mark around each document, which stands in no document. None means `ANSWER_PROMPT`, in
+            the language of `set_language`.
 
     Returns:
         A row a query, indexed by query_id: ``question``, ``answer`` (all that was replied: what
@@ -72,7 +74,7 @@ def generate_answers(
         ValueError: a query_id appears twice, or the prompt lacks {question} or {context}.
         TypeError: the model cannot be asked, or arguments are swapped.
     """
-    k = as_cutoff(k)
+    k, prompt = as_cutoff(k), say(ANSWER_PROMPT) if prompt is None else prompt
     want_askable(model, prompt, ("question", "context"))
     queries = as_queries(all_qa, ("question",))
     rankings = as_rankings(results, ("content",)).only([qa["query_id"] for qa in queries])

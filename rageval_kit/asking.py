@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from rageval_kit.answers import as_text, keys_of, naming
 from rageval_kit.cache import Cache, open_cache
 from rageval_kit.language import without_thoughts
-from rageval_kit.messages import count, printable, show_progress
+from rageval_kit.messages import printable, show_progress
+from rageval_kit.wording import say, say_count
 
 
 class Request(NamedTuple):
@@ -100,12 +101,18 @@ class Asking:
         with self._open() as stored:
             new = [request.prompt for request in requests if self._kept(stored, request) is None]
         if new:
-            print("The first prompt:", "", *map(printable, new[0].split("\n")), "", sep="\n")
+            print(say("The first prompt:"), "", *map(printable, new[0].split("\n")), "", sep="\n")
         print(
-            f"To ask: {count(len(new), 'text')} of {sum(map(len, new)):,} characters in all, "
-            f"{count(len(new), 'request')}, at most {len(new) * self._tries:,} where replies are "
-            f"malformed; {count(len(requests) - len(new), 'reply')} kept before. "
-            "Nothing was asked yet: leave out dry_run=True to ask."
+            say(
+                "To ask: {texts} of {characters:,} characters in all, {requests}, at most {most:,} "
+                "where replies are malformed; {replies} kept before. Nothing was asked yet: leave "
+                "out dry_run=True to ask.",
+                texts=say_count(len(new), "text"),
+                characters=sum(map(len, new)),
+                requests=say_count(len(new), "request"),
+                most=len(new) * self._tries,
+                replies=say_count(len(requests) - len(new), "reply"),
+            )
         )
 
     def _open(self) -> AbstractContextManager[Cache]:
@@ -157,6 +164,17 @@ def read_json(reply: str) -> Any:
     text = (without_thoughts(reply) if begun else reply).strip()
     fenced = re.fullmatch(r"```(?:json)?(.*)```", text, re.DOTALL)
     try:
-        return json.loads(fenced[1] if fenced else text)
+        found = json.loads(fenced[1] if fenced else text)
     except (ValueError, RecursionError):
         return None
+
+    # A model that was asked in Korean may name the fields so.
+    if isinstance(found, dict):
+        return {_KOREAN_FIELDS.get(name, name): value for name, value in found.items()}
+    return found
+
+
+_KOREAN_FIELDS = {
+    "판정": "verdict", "이유": "reason", "등급": "grade",
+    "질문": "question", "답": "answer", "답변": "answer", "구절": "passages",
+}  # fmt: skip

@@ -34,6 +34,7 @@ from rageval_kit.metrics import (
 )
 from rageval_kit.rankings import ResultsLike, knowledge
 from rageval_kit.relevance import Policies, Relevance
+from rageval_kit.wording import say
 
 Runs: TypeAlias = Mapping[str, ResultsLike]
 
@@ -365,17 +366,17 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 def _verdict(row: Mapping[Any, Any], n_compared: int) -> str:
     if np.isnan(row["p"]):
-        return "baseline"
+        return say("baseline")
     if row["p_holm"] < _LEVEL:
-        return "better" if row["difference"] > 0 else "worse"
+        return say("better") if row["difference"] > 0 else say("worse")
     if row["difference"] == 0:
-        return "cannot tell: no difference was seen"
+        return say("cannot tell: no difference was seen")
     # What was not told with these queries needs more of them, whatever the approximation says.
     seen = row["wins"] + row["ties"] + row["losses"]
     needed = max(seen + 1, queries_needed(row["effect_size"], _LEVEL / n_compared))
     if needed > _OUT_OF_REACH * seen:
-        return "cannot tell: next to no difference was seen"
-    return f"cannot tell; about {needed:,} queries could"
+        return say("cannot tell: next to no difference was seen")
+    return say("cannot tell; about {needed:,} queries could", needed=needed)
 
 
 def queries_needed(effect_size: float, level: float = _LEVEL) -> int:

@@ -25,6 +25,7 @@ from rageval_kit.messages import as_cutoff, is_number, shown, wrong_type
 from rageval_kit.metrics import as_columns, matrix_for, per_query, values_of
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings, direction, knowledge
 from rageval_kit.relevance import Relevance, match
+from rageval_kit.wording import say, to_say
 
 DEFAULT_THRESHOLDS = {
     "Recall@20": 0.8,  # below: the pool misses documents
@@ -46,23 +47,47 @@ class _Step(NamedTuple):
     try_next: str
 
 
-# fmt: off
 _STEPS = (
-    _Step("Recall@20", "below", "the candidate pool misses documents", "another embedding model, "
-          "another chunking, hybrid dense + sparse search, query rewriting"),
-    _Step("Recall@20 - Recall@10", "above", "documents are found but ranked too low",
-          "a cross-encoder reranker"),
-    _Step("MRR@10", "below", "the first relevant document comes late",
-          "reranker scores, metadata boosts"),
-    _Step("HitRate@10", "below",
-          "total failures: list them with failures(...) and look for a pattern",
-          "query expansion, more data, the model's token limit"),
-    _Step("accuracy", "below", "generation, not retrieval, where Recall@10 is high",
-          "prompt, context format, another model"),
-    _Step("faithfulness", "below", "answers do not stand on their sources",
-          "prompt, context format, another model"),
+    _Step(
+        "Recall@20",
+        "below",
+        to_say("the candidate pool misses documents"),
+        to_say(
+            "another embedding model, another chunking, hybrid dense + sparse search, query "
+            "rewriting"
+        ),
+    ),
+    _Step(
+        "Recall@20 - Recall@10",
+        "above",
+        to_say("documents are found but ranked too low"),
+        to_say("a cross-encoder reranker"),
+    ),
+    _Step(
+        "MRR@10",
+        "below",
+        to_say("the first relevant document comes late"),
+        to_say("reranker scores, metadata boosts"),
+    ),
+    _Step(
+        "HitRate@10",
+        "below",
+        to_say("total failures: list them with failures(...) and look for a pattern"),
+        to_say("query expansion, more data, the model's token limit"),
+    ),
+    _Step(
+        "accuracy",
+        "below",
+        to_say("generation, not retrieval, where Recall@10 is high"),
+        to_say("prompt, context format, another model"),
+    ),
+    _Step(
+        "faithfulness",
+        "below",
+        to_say("answers do not stand on their sources"),
+        to_say("prompt, context format, another model"),
+    ),
 )
-# fmt: on
 
 _COLUMNS = ["value", "low", "high", "threshold", "verdict", "meaning", "try_next"]
 
@@ -107,7 +132,7 @@ def diagnose(
     table = pd.DataFrame(rows, columns=_COLUMNS, index=names).rename_axis("look_at")
     _blame_retrieval_first(table, measured["Recall@10"], limits["Recall@10"])
 
-    problems = table.index[table["verdict"] == "problem"]
+    problems = table.index[table["verdict"] == say("problem")]
     table.attrs = {"look_here_first": problems[0] if len(problems) else None, "thresholds": limits}
     return table
 
@@ -141,9 +166,9 @@ def _retrieval_values(judged: Judgements, results: ResultsLike) -> dict[str, _Va
     depth = max(knowledge(results).get("k", 0), int(matrix.found.ranks.max(initial=-1)) + 1)
     for name in measured:
         if depth < (20 if name.startswith("Recall@20") else 10):
-            measured[name] = f"the results have depth {depth}: search with k=20"
+            measured[name] = say("the results have depth {depth}: search with k=20", depth=depth)
         elif not len(recall_10):
-            measured[name] = "no query has a value"
+            measured[name] = say("no query has a value")
     return measured
 
 
@@ -151,19 +176,20 @@ def _answer_values(
     judged: Judgements, results: ResultsLike, answers: Answers | None
 ) -> dict[str, _Values]:
     if answers is None:
-        return dict.fromkeys(("accuracy", "faithfulness"), "no answers were given")
+        return dict.fromkeys(("accuracy", "faithfulness"), say("no answers were given"))
     screened = faithfulness_frame(answers, as_rankings(results))["faithfulness"].dropna().to_numpy()
-    faithful = screened if len(screened) else "no answer has content words"
+    faithful = screened if len(screened) else say("no answer has content words")
     if not any(map(has_truth, judged.queries)):
-        return {"accuracy": "all_qa has no ground_truth", "faithfulness": faithful}
+        return {"accuracy": say("all_qa has no ground_truth"), "faithfulness": faithful}
     f1 = answer_accuracy(answers, judged.queries)["f1"].to_numpy()
-    return {"accuracy": f1 if len(f1) else "there is no answer", "faithfulness": faithful}
+    return {"accuracy": f1 if len(f1) else say("there is no answer"), "faithfulness": faithful}
 
 
 def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -> tuple[Any, ...]:
     """Return a row of the table: the mean, its interval, and what they mean."""
     if isinstance(values, str):
-        return np.nan, np.nan, np.nan, limit, f"cannot tell: {values}", "not measured", ""
+        verdict = say("cannot tell: {why}", why=values)
+        return np.nan, np.nan, np.nan, limit, verdict, say("not measured"), ""
 
     value = float(values.mean())
     low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
@@ -174,18 +200,22 @@ def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -
 
     below, above = value < limit - _ROUNDING, value > limit + _ROUNDING
     if {"below": below, "above": above}[step.problem_if]:
-        return value, low, high, limit, "problem", step.meaning, step.try_next
-    return value, low, high, limit, "ok", "fine", ""
+        its = say("problem"), say(step.meaning), say(step.try_next)
+        return value, low, high, limit, *its
+    return value, low, high, limit, say("ok"), say("fine"), ""
 
 
 def _blame_retrieval_first(table: pd.DataFrame, recall: _Values, limit: float) -> None:
     """Do not call low accuracy a fault of generation where documents were missing."""
     if not isinstance(recall, str) and recall.mean() >= limit - _ROUNDING:
         return
-    if table.loc["accuracy", "verdict"] == "problem":
-        found = "not known" if isinstance(recall, str) else f"{recall.mean():.2f}"
-        meaning = "answers are wrong, and documents were missing: fix retrieval first"
-        row = [f"cannot tell: Recall@10 is {found}", meaning, ""]
+    if table.loc["accuracy", "verdict"] == say("problem"):
+        if isinstance(recall, str):
+            verdict = say("cannot tell: Recall@10 is not known")
+        else:
+            verdict = say("cannot tell: Recall@10 is {recall:.2f}", recall=recall.mean())
+        meaning = say("answers are wrong, and documents were missing: fix retrieval first")
+        row = [verdict, meaning, ""]
         table.loc["accuracy", ["verdict", "meaning", "try_next"]] = row
 
 

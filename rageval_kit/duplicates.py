@@ -43,6 +43,7 @@ from rageval_kit.vectorstore import (
     stored_vectors,
     to_documents,
 )
+from rageval_kit.wording import say, to_say
 
 if TYPE_CHECKING:
     from langchain_community.vectorstores import FAISS
@@ -172,10 +173,10 @@ def _join(first: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def _differs(one: str, other: str) -> str:
     """Say which sentences the copy lacks and which it has more."""
     changes, said = list(difflib.ndiff(split_sentences(one), split_sentences(other))), []
-    for name, mark in (("lacks", "- "), ("adds", "+ ")):
+    for name, mark in ((say("lacks"), "- "), (say("adds"), "+ ")):
         sentences = " ".join(line[2:] for line in changes if line.startswith(mark))
         said += [f"{name}: {sentences[:80]}"] if sentences else []
-    return "; ".join(said) or "nothing"
+    return "; ".join(said) or say("nothing")
 
 
 # ---------------------------------------------------------------- fold
@@ -384,7 +385,7 @@ def _as_cosines(results: Results) -> Results:
         query_id: [{**hit, "score": 1 - hit["score"] / 2} for hit in its]
         for query_id, its in results.items()
     }
-    named = {"score_name": "sum of cosines", "lower_is_better": False}
+    named = {"score_name": to_say("sum of cosines"), "lower_is_better": False}
     return Results(hits, **results.known | named)
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from rageval_kit.comparison import compare_values, in_parts, randomization_p, with_verdicts
 from rageval_kit.messages import count, is_number, shown, warn_user, wrong_type
 from rageval_kit.rankings import Results
+from rageval_kit.wording import say, say_count
 
 Facts: TypeAlias = dict[str, Any]  # what is known of one system, as JSON can hold it
 Cost: TypeAlias = Callable[[Facts], Mapping[str, float] | pd.DataFrame]
@@ -35,7 +36,6 @@ OF_BEST = ("like_best", "held_out", "optimism")
 OF_COST = (
     "ms_median", "ms_95", "texts_embedded", "tokens", "money", "index_bytes", "characters_a_query",
 )  # fmt: skip
-BETTER, NOT_HELD_OUT = "better", "cannot tell: not better on queries held out"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,14 +57,25 @@ class Experiment:
     all_qa: list[dict[str, Any]]
 
     def __repr__(self) -> str:
-        metric, queries = self.record["metrics"][0], count(len(self.all_qa), "query")
+        parts = [
+            say(
+                "Experiment of {systems} over {queries}",
+                systems=say_count(len(self.table), "system"),
+                queries=say_count(len(self.all_qa), "query"),
+            ),
+            say(
+                "best by {metric}: {best} ({mean:.3f})",
+                metric=self.record["metrics"][0],
+                best=self.best,
+                mean=self.table["mean"].max(),
+            ),
+        ]
         failed = len(self.table) - len(self.runs)
-        parts = [f"Experiment of {count(len(self.table), 'system')} over {queries}"]
-        parts.append(f"best by {metric}: {self.best} ({self.table['mean'].max():.3f})")
         if failed:
-            parts.append(f"{failed} failed")
+            parts.append(say("{n} failed", n=failed))
         if self.record["left_out"]:
-            parts.append(f"{count(self.record['left_out'], 'combination')} left out")
+            left = say_count(self.record["left_out"], "combination")
+            parts.append(say("{combinations} left out", combinations=left))
         return "; ".join(parts)
 
     @property
@@ -111,7 +122,7 @@ def make_table(
     decided = decided.droplevel("metric")
     if baseline not in ran:
         decided[[column for column in OF_METRIC if column.startswith(("diff", "p_"))]] = np.nan
-        decided["verdict"] = "cannot tell: the baseline failed"
+        decided["verdict"] = say("cannot tell: the baseline failed")
         warn_user(f"The baseline {baseline!r} failed, so there are no differences to it.")
     complete = values[:, :, 0][~np.isnan(values[:, :, 0]).any(axis=1)]
     best = _of_best(decided, complete, base, rng)
@@ -127,7 +138,7 @@ def make_table(
             its = {name: row[column] for name, row in of_label.items()}
             table[label if column == "mean" else f"{label}_{column}"] = pd.Series(its, dtype=float)
     table = table.join(_costs(systems, cost))
-    table["verdict"] = [decided["verdict"].get(name, "failed") for name in systems]
+    table["verdict"] = [decided["verdict"].get(name, say("failed")) for name in systems]
     table["error"] = [facts["error"] for facts in systems.values()]
     return table.rename_axis(columns=labels[0])
 
@@ -142,8 +153,8 @@ def _of_best(
     best = int(decided["mean"].to_numpy().argmax())
     held = held_out(values, base, rng)
     name = decided.index[best]
-    if decided.loc[name, "verdict"] == BETTER and not held.difference > 0:
-        decided.loc[name, "verdict"] = NOT_HELD_OUT
+    if decided.loc[name, "verdict"] == say("better") and not held.difference > 0:
+        decided.loc[name, "verdict"] = say("cannot tell: not better on queries held out")
 
     table = pd.DataFrame(index=decided.index)
     table["like_best"] = pd.array(_like_best(values, best, rng), dtype="boolean")

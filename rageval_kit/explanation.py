@@ -8,10 +8,11 @@ import pandas as pd
 
 from rageval_kit.formulas import Cell, Formula
 from rageval_kit.judgements import AllQA, is_relevant, read_judgements
-from rageval_kit.messages import name_some, printable, shown
+from rageval_kit.messages import printable, shown
 from rageval_kit.metrics import TREATMENT, Column, as_columns, fractions_of, matrix_for, values_of
 from rageval_kit.rankings import ResultsLike
 from rageval_kit.relevance import Policies, Relevance
+from rageval_kit.wording import say, say_some
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +34,8 @@ class Explanation:
 
     def __str__(self) -> str:
         table = self.ranking.to_string(float_format=lambda value: f"{value:.4g}").split("\n")
-        lines = [f"{self.column} of {self.query_id}", "", *table, "", *self.lines]
+        title = say("{column} of {query_id}", column=self.column, query_id=self.query_id)
+        lines = [title, "", *table, "", *self.lines]
         return "\n".join(map(printable, lines))
 
     __repr__ = __str__
@@ -133,23 +135,31 @@ def _notes(column: Column, cell: Cell, policies: Policies) -> list[str]:
     # How many documents are relevant; where none is, a policy decides.
     notes = []
     if column.metric.needs_relevant and cell.relevant:
-        n = len(cell.relevant)
-        notes.append(f"relevant documents in the whole corpus: {n} ({name_some(cell.relevant)})")
+        n, docs = len(cell.relevant), say_some(cell.relevant)
+        notes.append(say("relevant documents in the whole corpus: {n} ({docs})", n=n, docs=docs))
     elif column.metric.needs_relevant:
         policy = policies["no_relevant"]
-        treated = "left out of the mean" if policy == "exclude" else TREATMENT[policy]
+        treated = say("left out of the mean") if policy == "exclude" else say(TREATMENT[policy])
         notes.append(
-            f'no document is relevant to this query: with no_relevant="{policy}" it is {treated}'
+            say(
+                "no document is relevant to this query: with "
+                'no_relevant="{policy}" it is {treated}',
+                policy=policy,
+                treated=treated,
+            )
         )
 
     # What is unusual about the ranking, or about the gain.
     if len(cell.docs) < cell.k:
-        came = f"only {len(cell.docs)} of {cell.k} hits came back"
-        notes.append(f"{came}; the other ranks hold nothing")
+        n, k = len(cell.docs), cell.k
+        notes.append(say("only {n} of {k} hits came back; the other ranks hold nothing", n=n, k=k))
     if len(set(cell.docs)) < len(cell.docs):
         notes.append(
-            'a document appears more than once: with duplicates="position" each of its slots counts'
+            say(
+                'a document appears more than once: with duplicates="position" each of its slots '
+                "counts"
+            )
         )
     if column.metric.name == "nDCG" and policies["gain"] == "exponential":
-        notes.append('with gain="exponential" a grade g is worth 2 ** g - 1')
+        notes.append(say('with gain="exponential" a grade g is worth 2 ** g - 1'))
     return notes

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Any
 from rageval_kit.documents import Docs, as_docs
 from rageval_kit.experiment_table import Experiment, as_experiment
 from rageval_kit.judgements import is_relevant
-from rageval_kit.messages import count, missing_extra
+from rageval_kit.messages import missing_extra
+from rageval_kit.wording import say, say_count, to_say
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
-_ALL = "all kinds"
+_ALL = to_say("all kinds")
 _LETTERS = 160  # of a document
 
 # Whether the first and the second system found anything relevant, the failed ones first.
 _SIDES = {
-    (True, False): "lost",
-    (False, True): "won",
-    (False, False): "missed by both",
-    (True, True): "found by both",
+    (True, False): to_say("lost"),
+    (False, True): to_say("won"),
+    (False, False): to_say("missed by both"),
+    (True, True): to_say("found by both"),
 }
 
 
@@ -59,11 +60,13 @@ class _Explorer:
         kinds = sorted({str(qa["kind"]) for qa in result.all_qa if "kind" in qa})
 
         # What is chosen.
-        self.first = widgets.Dropdown(options=names, value=first, description="first")
-        self.second = widgets.Dropdown(options=names, value=result.best, description="second")
+        self.first = widgets.Dropdown(options=names, value=first, description=say("first"))
+        second = say("second")
+        self.second = widgets.Dropdown(options=names, value=result.best, description=second)
         depth = result.record["depth"]
         self.k = widgets.IntSlider(result.record["k"], 1, depth, description="k")
-        self.kind = widgets.Dropdown(options=[_ALL, *kinds], description="kind")
+        options = [(say(_ALL), _ALL), *((kind, kind) for kind in kinds)]
+        self.kind = widgets.Dropdown(options=options, description=say("kind"))
 
         # What is seen.
         self.said, self.shown = widgets.HTML(), widgets.HTML()
@@ -86,10 +89,11 @@ class _Explorer:
         ranked = sorted(sides, key=lambda query_id: order.index(sides[query_id]))
 
         # How many there are of each, and the list.
-        numbers = [f"{sum(its == side for its in sides.values()):,} {side}" for side in order]
-        self.said.value = escape(f"{count(len(sides), 'query')}: {', '.join(numbers)}")
+        found = list(sides.values())
+        numbers = [say("{n:,} {side}", n=found.count(side), side=say(side)) for side in order]
+        self.said.value = escape(f"{say_count(len(sides), 'query')}: {', '.join(numbers)}")
         questions = {qa["query_id"]: str(qa.get("question", "")) for qa in chosen}
-        options = [(f"{sides[q]}: {q} {questions[q]}", q) for q in ranked]
+        options = [(f"{say(sides[q])}: {q} {questions[q]}", q) for q in ranked]
         self.queries.options = options
         self.queries.value = ranked[0] if ranked else None
         self._show()
@@ -105,13 +109,13 @@ class _Explorer:
         """Show both rankings of the chosen query; texts are shown as they are, nothing is HTML."""
         qa = next((q for q in self._result.all_qa if q["query_id"] == self.queries.value), None)
         if qa is None:
-            self.shown.value = "<p>No query.</p>"
+            self.shown.value = f"<p>{say('No query.')}</p>"
             return
         names = (self.first.value, self.second.value)
         columns = "".join(f"<td>{self._ranking(name, qa)}</td>" for name in names)
-        missing = sorted(set(map(str, _relevant(qa))))
+        relevant = say("relevant: {docs}", docs=", ".join(sorted(set(map(str, _relevant(qa))))))
         header = f"<h4>{escape(str(qa.get('question', qa['query_id'])))}</h4>"
-        wanted = f"<p>relevant: {escape(', '.join(missing))}</p>"
+        wanted = f"<p>{escape(relevant)}</p>"
         table = f'<table style="vertical-align: top"><tr>{columns}</tr></table>'
         self.shown.value = f'<div class="tex2jax_ignore">{header}{wanted}{table}</div>'
 
@@ -123,7 +127,7 @@ class _Explorer:
             doc_id, doc = hit["doc_id"], self._docs.get(hit["doc_id"], {})
             star = "★ " if doc_id in _relevant(qa) else ""
             grade = qa["relevant_doc_ids"].get(doc_id)
-            judged = "not judged" if grade is None else f"grade {grade:g}"
+            judged = say("not judged") if grade is None else say("grade {grade:g}", grade=grade)
             text = f"{doc.get('title', '')} {str(doc.get('content', ''))[:_LETTERS]}"
             lines.append(escape(f"{star}{rank}. {doc_id} ({judged}) {text}"))
         return "<br>".join(lines)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from rageval_kit.messages import count, name_some, printable
+from rageval_kit.messages import printable
 from rageval_kit.rankings import Hits
+from rageval_kit.wording import say, say_count, say_some
 
 _ERRORS, _WARNINGS = 20, 5  # how many are printed; warnings often repeat one thing
 
@@ -58,14 +59,20 @@ class Report:
 
     def __str__(self) -> str:
         verdict = "[FAIL]" if self.errors else "[OK]"
-        counts = f"{count(len(self.errors), 'error')}, {count(len(self.warnings), 'warning')}"
+        errors, warnings = self.errors, self.warnings
+        counts = f"{say_count(len(errors), 'error')}, {say_count(len(warnings), 'warning')}"
         lines = [f"{verdict} {self.checked}: {counts}"]
-        kinds = ("error", self.errors, _ERRORS), ("warning", self.warnings, _WARNINGS)
-        for name, sentences, most in kinds:
+
+        # The errors, then the warnings, as many as one reads.
+        more_errors = say_count(len(errors) - _ERRORS, "more error")
+        more_warnings = say_count(len(warnings) - _WARNINGS, "more warning")
+        for name, sentences, most, more in (
+            (say("error"), errors, _ERRORS, more_errors),
+            (say("warning"), warnings, _WARNINGS, more_warnings),
+        ):
             lines += [f"  {name}: {sentence}" for sentence in sentences[:most]]
             if len(sentences) > most:
-                more = count(len(sentences) - most, f"more {name}")
-                lines.append(f"  ... and {more}: report.to_frame() lists all")
+                lines.append(say("  ... and {more}: report.to_frame() lists all", more=more))
         return "\n".join(lines)
 
     def to_frame(self) -> pd.DataFrame:
@@ -106,24 +113,28 @@ def order_findings(
     rising, falling = query_ids[rises & ~falls].tolist(), query_ids[falls & ~rises].tolist()
 
     if mixed:
-        what = "the scores neither fall nor rise along the ranking"
-        cure = "Order the hits by their score: falling for a similarity, rising for a distance"
-        yield Finding("error", "order", name_some(mixed), what, cure)
+        what = say("the scores neither fall nor rise along the ranking")
+        cure = say("Order the hits by their score: falling for a similarity, rising for a distance")
+        yield Finding("error", "order", say_some(mixed), what, cure)
     if lower_is_better is None and rising and falling:
-        here, there = ("rise", "fall") if len(rising) <= len(falling) else ("fall", "rise")
-        fewer = min(rising, falling, key=len)
-        what = f"the scores {here} here and {there} in other queries"
-        cure = "Order all rankings alike: best first"
-        yield Finding("error", "order", name_some(fewer), what, cure)
+        if len(rising) <= len(falling):
+            what = say("the scores rise here and fall in other queries")
+        else:
+            what = say("the scores fall here and rise in other queries")
+        fewer, cure = min(rising, falling, key=len), say("Order all rankings alike: best first")
+        yield Finding("error", "order", say_some(fewer), what, cure)
     if lower_is_better and falling:
-        what = f"the scores are distances (lower is better) and fall {_WORST_FIRST}"
-        yield Finding("error", "order", name_some(falling), what, "Order distances rising")
+        what = say(
+            "the scores are distances (lower is better) and fall along the ranking: the worst come "
+            "first"
+        )
+        yield Finding("error", "order", say_some(falling), what, say("Order distances rising"))
     if lower_is_better is False and rising:
-        what = f"the scores are similarities (higher is better) and rise {_WORST_FIRST}"
-        yield Finding("error", "order", name_some(rising), what, "Order similarities falling")
-
-
-_WORST_FIRST = "along the ranking: the worst come first"
+        what = say(
+            "the scores are similarities (higher is better) and rise along the ranking: the worst "
+            "come first"
+        )
+        yield Finding("error", "order", say_some(rising), what, say("Order similarities falling"))
 
 
 def same_ranking(found: Hits, query_ids: pd.Index) -> Iterator[Finding]:
@@ -134,6 +145,6 @@ def same_ranking(found: Hits, query_ids: pd.Index) -> Iterator[Finding]:
         return
     rankings = found.docs.reshape(-1, depth)
     if (rankings == rankings[0]).all():
-        what = f"all {len(query_ids)} queries have the same ranking"
-        cure = "Look at how queries are embedded: the question may not reach the model"
+        what = say("all {n} queries have the same ranking", n=len(query_ids))
+        cure = say("Look at how queries are embedded: the question may not reach the model")
         yield Finding("warning", "same ranking", "results", what, cure)

@@ -32,6 +32,7 @@ from rageval_kit.messages import (
     shown,
     wrong_type,
 )
+from rageval_kit.wording import say, say_count
 
 Row = Mapping[str, Any]
 
@@ -293,7 +294,8 @@ def _excel(path: Path, encoding: str | None) -> Table:
         {name: row[place] for name, place in columns.items() if place < len(row)}
         for row in rows[1:]
     ]
-    said = f"sheet {title!r}, not {count(others, 'other')}" if others else ""
+    its = {"title": repr(title), "others": say_count(others, "other")}
+    said = say("sheet {title}, not {others}", **its) if others else ""
     return Table(str(path), list(columns), dicts, said)
 
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rageval_kit.messages import name_some, shown
+from rageval_kit.messages import shown
 from rageval_kit.relevance import Relevance
+from rageval_kit.wording import say, say_some, to_say
 
 Fraction: TypeAlias = tuple[np.ndarray, np.ndarray | float]
 Formula: TypeAlias = Callable[..., Fraction | np.ndarray]
@@ -97,9 +98,12 @@ def _hit_rate(m: Relevance) -> Fraction:
 
 
 def _hit_rate_words(cell: Cell) -> Arithmetic:
-    found = f"at rank {name_some(cell.hit_ranks)}" if cell.hit_ranks else "nowhere"
-    first = f"relevant documents in the first {cell.k}: {found}"
-    return {}, [first, f"{cell.label}, 1 if there is one, else 0"]
+    if cell.hit_ranks:
+        ranks = say_some(cell.hit_ranks)
+        first = say("relevant documents in the first {k}: at rank {ranks}", k=cell.k, ranks=ranks)
+    else:
+        first = say("relevant documents in the first {k}: nowhere", k=cell.k)
+    return {}, [first, say("{label}, 1 if there is one, else 0", label=cell.label)]
 
 
 def _rr(m: Relevance) -> Fraction:
@@ -109,9 +113,13 @@ def _rr(m: Relevance) -> Fraction:
 
 def _rr_words(cell: Cell) -> Arithmetic:
     if not cell.hit_ranks:
-        return {}, [f"no relevant document in the first {cell.k}", cell.label]
-    first = cell.hit_ranks[0]
-    return {}, [f"{cell.label} = 1 / rank of the first relevant document = 1 / {first}"]
+        return {}, [say("no relevant document in the first {k}", k=cell.k), cell.label]
+    line = say(
+        "{label} = 1 / rank of the first relevant document = 1 / {first}",
+        label=cell.label,
+        first=cell.hit_ranks[0],
+    )
+    return {}, [line]
 
 
 # ---------------------------------------------------------------- is the whole ranking good
@@ -129,8 +137,12 @@ def _ndcg_words(cell: Cell) -> Arithmetic:
     return {"discount": discount, "gain x discount": cell.gains * discount}, [
         "discount = 1 / log2(rank + 1)",
         f"DCG@{cell.k} = {_products(cell.gains, discount)} = {dcg}",
-        f"IDCG@{cell.k}: all relevant documents of the corpus on the first ranks = "
-        f"{_products(cell.ideal, discount)} = {idcg}",
+        say(
+            "IDCG@{k}: all relevant documents of the corpus on the first ranks = {sum} = {idcg}",
+            k=cell.k,
+            sum=_products(cell.ideal, discount),
+            idcg=idcg,
+        ),
         f"{cell.label} = DCG@{cell.k} / IDCG@{cell.k} = {dcg} / {idcg}",
     ]
 
@@ -163,8 +175,12 @@ def _err_words(cell: Cell) -> Arithmetic:
     terms = [f"{stops[rank - 1]:.4g} / {rank}" for rank in cell.hit_ranks]
     return {"satisfied": satisfied, "stops here": stops}, [
         f"satisfied = (2 ** grade - 1) / 2 ** {max(cell.best_grade, 4.0):g}",
-        "stops here = satisfied, times the chance that no document above it satisfied",
-        f"{cell.label} = sum of stops here / rank = {' + '.join(terms) or '0'}",
+        say("stops here = satisfied, times the chance that no document above it satisfied"),
+        say(
+            "{label} = sum of stops here / rank = {sum}",
+            label=cell.label,
+            sum=" + ".join(terms) or "0",
+        ),
     ]
 
 
@@ -177,9 +193,15 @@ def _rbp_words(cell: Cell, p: float) -> Arithmetic:
     weight = p ** np.arange(len(cell.grades), dtype=float)
     terms = [f"{weight[rank - 1]:.4g}" for rank in cell.hit_ranks]
     return {"weight": weight}, [
-        f"weight = {p:g} ** (rank - 1): the chance that a reader looks so far",
-        f"{cell.label} = (1 - {p:g}) x sum of the weights of relevant documents = "
-        f"{1 - p:.4g} x ({' + '.join(terms) or '0'})",
+        say("weight = {p:g} ** (rank - 1): the chance that a reader looks so far", p=p),
+        say(
+            "{label} = (1 - {p:g}) x sum of the weights of relevant documents = "
+            "{rest:.4g} x ({sum})",
+            label=cell.label,
+            p=p,
+            rest=1 - p,
+            sum=" + ".join(terms) or "0",
+        ),
     ]
 
 
@@ -192,9 +214,15 @@ def _precision(m: Relevance) -> Fraction:
 
 
 def _precision_words(cell: Cell) -> Arithmetic:
+    found = len(cell.hit_ranks)
     return {}, [
-        f"the denominator is k = {cell.k}, also where fewer hits came back",
-        f"{cell.label} = relevant in the first {cell.k} / k = {len(cell.hit_ranks)} / {cell.k}",
+        say("the denominator is k = {k}, also where fewer hits came back", k=cell.k),
+        say(
+            "{label} = relevant in the first {k} / k = {found} / {k}",
+            label=cell.label,
+            k=cell.k,
+            found=found,
+        ),
     ]
 
 
@@ -203,11 +231,22 @@ def _recall(m: Relevance) -> Fraction:
     return np.cumsum(m.hits, axis=1), m.n_relevant[:, None]
 
 
+_ALL_RELEVANT = to_say(
+    "the denominator is every relevant document of the corpus, found or not: {relevant}"
+)
+
+
 def _recall_words(cell: Cell) -> Arithmetic:
     found, relevant = len(cell.hit_ranks), len(cell.relevant)
     return {}, [
-        f"the denominator is every relevant document of the corpus, found or not: {relevant}",
-        f"{cell.label} = relevant in the first {cell.k} / all relevant = {found} / {relevant}",
+        say(_ALL_RELEVANT, relevant=relevant),
+        say(
+            "{label} = relevant in the first {k} / all relevant = {found} / {relevant}",
+            label=cell.label,
+            k=cell.k,
+            found=found,
+            relevant=relevant,
+        ),
     ]
 
 
@@ -223,9 +262,14 @@ def _average_precision_words(cell: Cell) -> Arithmetic:
     terms = [f"{n}/{rank}" for n, rank in enumerate(cell.hit_ranks, start=1)]
     relevant = len(cell.relevant)
     return {"precision at rank": precision_at_rank}, [
-        f"the denominator is every relevant document of the corpus, found or not: {relevant}",
-        f"{cell.label} = sum of the precision at each relevant rank / all relevant "
-        f"= ({' + '.join(terms) or '0'}) / {relevant}",
+        say(_ALL_RELEVANT, relevant=relevant),
+        say(
+            "{label} = sum of the precision at each relevant rank / all relevant "
+            "= ({sum}) / {relevant}",
+            label=cell.label,
+            sum=" + ".join(terms) or "0",
+            relevant=relevant,
+        ),
     ]
 
 
@@ -238,8 +282,13 @@ def _r_precision(m: Relevance) -> Fraction:
 def _r_precision_words(cell: Cell) -> Arithmetic:
     r = len(cell.relevant)
     return {}, [
-        f"R is the number of relevant documents of the corpus: {r}",
-        f"{cell.label} = relevant in the first R / R = {len(cell.hit_ranks)} / {r}",
+        say("R is the number of relevant documents of the corpus: {r}", r=r),
+        say(
+            "{label} = relevant in the first R / R = {found} / {r}",
+            label=cell.label,
+            found=len(cell.hit_ranks),
+            r=r,
+        ),
     ]
 
 
@@ -268,8 +317,13 @@ def _judged(m: Relevance) -> Fraction:
 def _judged_words(cell: Cell) -> Arithmetic:
     judged, came = int(cell.judged.sum()), len(cell.docs)
     return {"judged": cell.judged}, [
-        f"the denominator is what came back in the first {cell.k}: {came}",
-        f"{cell.label} = judged / came back = {judged} / {came}",
+        say("the denominator is what came back in the first {k}: {came}", k=cell.k, came=came),
+        say(
+            "{label} = judged / came back = {judged} / {came}",
+            label=cell.label,
+            judged=judged,
+            came=came,
+        ),
     ]
 
 
@@ -279,14 +333,19 @@ def _unique(m: Relevance) -> Fraction:
 
 
 def _unique_words(cell: Cell) -> Arithmetic:
-    return {"new": cell.new}, [f"{cell.label} = different documents in the first {cell.k}"]
+    line = say("{label} = different documents in the first {k}", label=cell.label, k=cell.k)
+    return {"new": cell.new}, [line]
 
 
 def own_words(cell: Cell) -> Arithmetic:
     """Explain a function of the user's by what it returned."""
-    return {}, [
-        f"{cell.label} = numerator / denominator = {cell.numerator:g} / {cell.denominator:g}"
-    ]
+    line = say(
+        "{label} = numerator / denominator = {numerator:g} / {denominator:g}",
+        label=cell.label,
+        numerator=cell.numerator,
+        denominator=cell.denominator,
+    )
+    return {}, [line]
 
 
 # ---------------------------------------------------------------- the entries

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from rageval_kit.cells import as_list, as_number, as_text, flat
-from rageval_kit.columns import named
 from rageval_kit.documents import Docs, Record, as_docs, field_text
 from rageval_kit.forms import Row, Table, nfc
 from rageval_kit.messages import count, name_some, printable, shown, warn_user
 from rageval_kit.places import PassageFinder, Place, written_alike
+from rageval_kit.wording import in_english, say, say_count, say_some, to_say
 
 Relevant: TypeAlias = str | Callable[[Row], Any] | Sequence[str] | None
 TEXT_FIELDS = ("text", "content", "passage_text")
@@ -183,9 +183,9 @@ class Gold:
         # No relevant document at all, and not on purpose.
         none = not any(query["relevant_doc_ids"] for query in queries)
         if none and not isinstance(self._relevant, (list, tuple)):
-            note = note_of(
-                len(queries), "question", self._columns, table, ["no relevant documents"]
-            )
+            with in_english():
+                said = [say("no relevant documents")]
+                note = note_of(len(queries), "question", self._columns, table, said)
             left = "with relevant=[] they can be loaded without"
             if "ground_truth" in self._columns:
                 left += ", and answers measured: answer_accuracy"
@@ -204,11 +204,15 @@ class Gold:
     def said(self, queries: Sequence[Record]) -> list[str]:
         """Return what the note says of the relevant documents."""
         without = sum(not query["relevant_doc_ids"] for query in queries)
-        some = f"{without:,} without" if without < len(queries) else "no"
+        answers = say_count(self._cited, "answer")
+        if without < len(queries):
+            lacking = say("{n:,} without relevant documents", n=without)
+        else:
+            lacking = say("no relevant documents")
         facts = {
-            f"relevant_doc_ids <- files in {count(self._cited, 'answer')}": self._cited,
-            f"{self._nearly:,} found by near={self._near}": self._nearly,
-            f"{some} relevant documents": without,
+            say("relevant_doc_ids <- files in {answers}", answers=answers): self._cited,
+            say("{n:,} found by near={near}", n=self._nearly, near=self._near): self._nearly,
+            lacking: without,
         }
         return [fact for fact, number in facts.items() if number]
 
@@ -236,7 +240,10 @@ def cell(row: Row, columns: Mapping[str, str], field: str) -> Any:
     return row.get(columns[field]) if field in columns else None
 
 
-_KIT_NAMES = {"relevant": "relevant_doc_ids", "texts": "relevant_doc_ids, found in the documents"}
+_KIT_NAMES = {
+    "relevant": "relevant_doc_ids",
+    "texts": to_say("relevant_doc_ids, found in the documents"),
+}
 
 
 def note_of(
@@ -244,9 +251,12 @@ def note_of(
 ) -> str:
     """Say in one line what was recognised, and what was left out."""
     read = ", ".join(
-        f'{_KIT_NAMES.get(field, field)} <- "{column}"' for field, column in columns.items()
+        f'{say(_KIT_NAMES[field]) if field in _KIT_NAMES else field} <- "{column}"'
+        for field, column in columns.items()
     )
-    left_out = [column for column in table.columns if column not in columns.values()]
-    parts = [f"read {count(n, noun)}: {read}", *more]
-    parts += [f"left out: {named(left_out)}"] if left_out else []
+    parts = [say("read {counted}: {columns}", counted=say_count(n, noun), columns=read), *more]
+
+    # The columns that nothing was read from.
+    others = [f'"{name}"' for name in table.columns if name not in columns.values()]
+    parts += [say("left out: {others}", others=say_some(others))] if others else []
     return printable("; ".join(parts + ([table.said] if table.said else [])))

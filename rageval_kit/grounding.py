@@ -17,8 +17,13 @@ from rageval_kit.language import (
 )
 from rageval_kit.messages import is_list, name_some, shown, warn_user, wrong_type
 from rageval_kit.rankings import Hit, ResultsLike, as_rankings
+from rageval_kit.wording import say, to_say
 
-_BANDS = ((0.9, "faithful"), (0.5, "partly from elsewhere"), (0.0, "probably not grounded"))
+_BANDS = (
+    (0.9, to_say("faithful")),
+    (0.5, to_say("partly from elsewhere")),
+    (0.0, to_say("probably not grounded")),
+)
 
 
 class Faithfulness(NamedTuple):
@@ -28,7 +33,8 @@ class Faithfulness(NamedTuple):
         score: supported / (supported + unsupported), 0..1, higher is better; NaN for an empty
             answer, one of stop words alone, or a refusal.
         band: faithful (0.9 and more), partly from elsewhere (0.5 to 0.9), probably not grounded
-            (below 0.5), or why there is no score: empty answer, no content words, refusal.
+            (below 0.5), or why there is no score: empty answer, no content words, refusal; in the
+            language of `set_language`.
         supported, unsupported: the content words (stems) that the sources hold, and the others.
     """
 
@@ -62,7 +68,7 @@ def faithfulness(
         raise wrong_type("tokenizer", "a function such as content_words", tokenizer)
     text, answer = _joined(sources), without_thoughts(answer)
     if not answer.strip():
-        return Faithfulness(float("nan"), "empty answer", [], [])
+        return Faithfulness(float("nan"), say("empty answer"), [], [])
 
     # A word is supported as the same word in the sources, or as a part of one.
     words, of_sources = tokenizer(answer), tokenizer(text)
@@ -73,12 +79,12 @@ def faithfulness(
     unsupported = [word for word in words if word not in supported]
 
     if looks_like_refusal(answer):
-        return Faithfulness(float("nan"), "refusal", supported, unsupported)
+        return Faithfulness(float("nan"), say("refusal"), supported, unsupported)
     if not words:
-        return Faithfulness(float("nan"), "no content words", [], [])
+        return Faithfulness(float("nan"), say("no content words"), [], [])
     score = len(supported) / len(words)
     band = next(band for least, band in _BANDS if score >= least)
-    return Faithfulness(score, band, supported, unsupported)
+    return Faithfulness(score, say(band), supported, unsupported)
 
 
 def _joined(sources: Any) -> str:

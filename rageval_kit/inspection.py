@@ -20,7 +20,7 @@ from rageval_kit.judgements import (
     refuse_strange_ids,
 )
 from rageval_kit.language import equal_text_key
-from rageval_kit.messages import count, is_number, name_some, shown, wrong_type
+from rageval_kit.messages import is_number, name_some, shown, wrong_type
 from rageval_kit.metrics import as_columns, summarise
 from rageval_kit.rankings import Results, ResultsLike, as_rankings, direction
 from rageval_kit.relevance import (
@@ -32,6 +32,7 @@ from rageval_kit.relevance import (
     match,
 )
 from rageval_kit.strangers import find_rule, stranger_findings
+from rageval_kit.wording import say, say_count, say_some, to_say
 
 _CHANCE = 0.05  # of the queries: so many meet a thing by accident
 
@@ -75,7 +76,11 @@ def check_results(all_qa: AllQA, results: ResultsLike, docs: Docs | None = None)
         *(stranger_findings(matrix.found, judged, matrix.judged) if docs is None else ()),
         *_scores(matrix),
     ]
-    checked = f"results of {count(len(rankings), 'query')}, at most {count(depth, 'hit')} each"
+    checked = say(
+        "results of {queries}, at most {hits} each",
+        queries=say_count(len(rankings), "query"),
+        hits=say_count(depth, "hit"),
+    )
     report = Report(findings, checked)
     print_report(report)
     return report
@@ -85,29 +90,34 @@ def _repeats(matrix: Relevance) -> Iterator[Finding]:
     for row in np.flatnonzero(matrix.n_repeats).tolist():
         docs = pd.Series(matrix.docs(row))
         repeated = docs[docs.duplicated()].unique().tolist()
-        what = f"documents that appear more than once in the ranking: {name_some(repeated)}"
-        cure = 'Fold chunks and copies to their source document, or choose duplicates="unique"'
+        what = say(
+            "documents that appear more than once in the ranking: {docs}", docs=say_some(repeated)
+        )
+        cure = say('Fold chunks and copies to their source document, or choose duplicates="unique"')
         yield Finding("error", "repeated document", str(matrix.query_ids[row]), what, cure)
 
 
 def _queries(judged: Judgements, rankings: Results) -> Iterator[Finding]:
     missing = [query_id for query_id in judged.query_ids if not rankings.get(query_id)]
     if missing:
-        what = f"no results for {count(len(missing), 'query')}: the score is 0"
-        cure = "Search them, or say that they found nothing"
-        yield Finding("warning", "no results", name_some(missing), what, cure)
+        queries = say_count(len(missing), "query")
+        what = say("no results for {queries}: the score is 0", queries=queries)
+        cure = say("Search them, or say that they found nothing")
+        yield Finding("warning", "no results", say_some(missing), what, cure)
     unknown = [query_id for query_id in rankings if query_id not in judged.query_ids]
     if unknown:
-        what = f"results of {count(len(unknown), 'query')} not in all_qa are left out"
-        cure = "Evaluate with the queries that were searched"
-        yield Finding("warning", "unknown query", name_some(unknown), what, cure)
+        queries = say_count(len(unknown), "query")
+        what = say("results of {queries} not in all_qa are left out", queries=queries)
+        cure = say("Evaluate with the queries that were searched")
+        yield Finding("warning", "unknown query", say_some(unknown), what, cure)
     changed = changed_questions(judged, rankings.questions)
     if changed:
-        what = "all_qa asks another question than the one that was searched"
-        yield Finding("error", "question", name_some(changed), what, "Search again")
+        what = say("all_qa asks another question than the one that was searched")
+        yield Finding("error", "question", say_some(changed), what, say("Search again"))
     lost = folded_away(judged, rankings.folded)
     if lost:
-        yield Finding("error", "folded away", name_some(lost), FOLDED_AWAY, FOLD_BOTH)
+        what, cure = say(FOLDED_AWAY), say(FOLD_BOTH)
+        yield Finding("error", "folded away", say_some(lost), what, cure)
 
 
 def _own_documents(matrix: Relevance) -> Iterator[Finding]:
@@ -116,9 +126,13 @@ def _own_documents(matrix: Relevance) -> Iterator[Finding]:
     rows, docs = matrix.found.rows[first], matrix.found.docs[first]
     own = (docs == matrix.query_ids.to_numpy()[rows]) & ~matrix.hits[rows, 0]
     if own.sum() > _CHANCE * len(rows):  # numbers may meet by chance
-        what = f"the query itself stands at rank 1 of {int(own.sum()):,} of {len(rows):,} rankings"
-        cure = "Leave out the hit whose doc_id is the query_id: the text is in the corpus too"
-        yield Finding("warning", "own document", name_some(docs[own].tolist()), what, cure)
+        what = say(
+            "the query itself stands at rank 1 of {n:,} of {all:,} rankings",
+            n=int(own.sum()),
+            all=len(rows),
+        )
+        cure = say("Leave out the hit whose doc_id is the query_id: the text is in the corpus too")
+        yield Finding("warning", "own document", say_some(docs[own].tolist()), what, cure)
 
 
 def _ties(matrix: Relevance) -> Iterator[Finding]:
@@ -133,14 +147,16 @@ def _ties(matrix: Relevance) -> Iterator[Finding]:
     tied = [(found.rows[i], found.scores[i]) in others for i in at]
     if sum(tied) > _CHANCE * len(at):
         names = matrix.query_ids[found.rows[at[tied]]].tolist()
-        share = f"{sum(tied):,} of {len(at):,} first relevant hits have the score of another hit"
-        what = f"{share}, so that the order of ties decides ({_different(found.scores)})"
-        cure = "Keep scores in float32 at least, unrounded; copies in the corpus tie too"
-        yield Finding("warning", "ties", name_some(names), what, cure)
-
-
-def _different(scores: np.ndarray) -> str:
-    return f"{len(np.unique(scores)):,} different scores among {len(scores):,}"
+        what = say(
+            "{n:,} of {all:,} first relevant hits have the score of another hit, so that the order "
+            "of ties decides ({different:,} different scores among {scores:,})",
+            n=sum(tied),
+            all=len(at),
+            different=len(np.unique(found.scores)),
+            scores=len(found.scores),
+        )
+        cure = say("Keep scores in float32 at least, unrounded; copies in the corpus tie too")
+        yield Finding("warning", "ties", say_some(names), what, cure)
 
 
 def _corpus(matrix: Relevance, rankings: Results, depth: int, docs: Docs) -> Iterator[Finding]:
@@ -152,8 +168,9 @@ def _corpus(matrix: Relevance, rankings: Results, depth: int, docs: Docs) -> Ite
     relevant = is_relevant(judged.grades)
     lost = sorted({str(doc_id) for doc_id in judged.docs[relevant] if doc_id not in corpus})
     if lost:
-        what = f"{count(len(lost), 'relevant_doc_id')} in no document: {name_some(lost)}"
-        cure = "Correct them: validate_dataset(docs, all_qa) lists each with its query"
+        counted = say_count(len(lost), "relevant_doc_id")
+        what = say("{counted} in no document: {lost}", counted=counted, lost=say_some(lost))
+        cure = say("Correct them: validate_dataset(docs, all_qa) lists each with its query")
         yield Finding("error", "label not in corpus", "all_qa", what, cure)
 
     # Hits: a document that is not there was searched elsewhere, or has an id of another kind.
@@ -161,10 +178,11 @@ def _corpus(matrix: Relevance, rankings: Results, depth: int, docs: Docs) -> Ite
     if strange.any():
         rows, ids = found.rows[strange], found.docs[strange].tolist()
         rule = find_rule(ids, rows, corpus)
-        what = f"hits that are in no document: {name_some(list(dict.fromkeys(ids)))}"
+        different = say_some(list(dict.fromkeys(ids)))
+        what = say("hits that are in no document: {ids}", ids=different)
         what += f"; {rule.what}" if rule else ""
-        cure = rule.cure if rule else "Give check_results the docs that were searched"
-        where = name_some(matrix.query_ids[np.unique(rows)].tolist())
+        cure = rule.cure if rule else say("Give check_results the docs that were searched")
+        where = say_some(matrix.query_ids[np.unique(rows)].tolist())
         yield Finding("error", "not in corpus", where, what, cure)
     else:
         yield from stranger_findings(matrix.found, judged, matrix.judged)
@@ -177,21 +195,33 @@ def _depth(rankings: Results, depth: int, size: int) -> Iterator[Finding]:
     """Find queries that were not searched as deep as the others, or deeper than the corpus."""
     short = {q: hits for q, hits in rankings.items() if len(hits) < min(depth, size)}
     if short:
-        what = f"fewer than {depth} hits, although the corpus has {size:,} documents"
-        cure = f"Ask the search for k={depth}: every query must be searched to the same depth"
+        what = say(
+            "fewer than {depth} hits, although the corpus has {size:,} documents",
+            depth=depth,
+            size=size,
+        )
+        cure = say(
+            "Ask the search for k={depth}: every query must be searched to the same depth",
+            depth=depth,
+        )
         scores = [hit.get("score") for ranking in rankings.values() for hit in ranking]
         lower_is_better = direction(rankings)
 
         # One k for all queries cuts them at one depth; a limit for scores, wherever they end.
         if len({len(hits) for hits in short.values()}) > 1 and lower_is_better is not None:
             known = [score for score in scores if score is not None]
-            limit, side = (max(known), "above") if lower_is_better else (min(known), "below")
-            what += f"; they end at different depths, and no score is {side} {limit:.4g}"
-            cure = "A score threshold of the search? Then that many is what it finds; else lower it"
-        yield Finding("warning", "few hits", name_some(list(short)), what, cure)
+            if lower_is_better:
+                ends = to_say("; they end at different depths, and no score is above {limit:.4g}")
+            else:
+                ends = to_say("; they end at different depths, and no score is below {limit:.4g}")
+            what += say(ends, limit=max(known) if lower_is_better else min(known))
+            cure = say(
+                "A score threshold of the search? Then that many is what it finds; else lower it"
+            )
+        yield Finding("warning", "few hits", say_some(list(short)), what, cure)
     if depth > size:
-        what = f"k={depth} is above the corpus size {size:,}"
-        cure = "Choose a smaller k: the last ranks can only be empty"
+        what = say("k={depth} is above the corpus size {size:,}", depth=depth, size=size)
+        cure = say("Choose a smaller k: the last ranks can only be empty")
         yield Finding("warning", "large k", "results", what, cure)
 
 
@@ -210,9 +240,16 @@ def _copies_first(matrix: Relevance, docs: Sequence[Record]) -> Iterator[Finding
     n, seen = len(ours), int(ours.sum())
     by_chance = n * share + 3 * np.sqrt(n * share * (1 - share))  # three standard deviations
     if seen > max(by_chance, 2 * n * share):
-        what = f"documents with copies stand at rank 1 of {seen:,} of {n:,} rankings, and are "
-        what += f"{len(copied):,} of {len(texts):,} documents and {of_relevant:.0%} of the relevant"
-        cure = 'Does a fusion add their scores? EnsembleRetriever needs id_key="doc_id"'
+        what = say(
+            "documents with copies stand at rank 1 of {seen:,} of {n:,} rankings, and are "
+            "{copied:,} of {all:,} documents and {of_relevant:.0%} of the relevant",
+            seen=seen,
+            n=n,
+            copied=len(copied),
+            all=len(texts),
+            of_relevant=of_relevant,
+        )
+        cure = say('Does a fusion add their scores? EnsembleRetriever needs id_key="doc_id"')
         yield Finding("warning", "copies first", "results", what, cure)
 
 
@@ -227,7 +264,8 @@ def _ids_of(records: Sequence[Record]) -> set[Any]:
 
 def _scores(matrix: Relevance) -> Iterator[Finding]:
     if not len(matrix.found.rows):
-        yield Finding("error", "empty", "results", "no query has a hit", "Look at the search")
+        what, cure = say("no query has a hit"), say("Look at the search")
+        yield Finding("error", "empty", "results", what, cure)
         return
     shares = [name for name, metric in METRICS.items() if metric.is_share and metric.has_cutoff]
     columns = as_columns(shares, matrix.ranks.tolist())
@@ -238,8 +276,12 @@ def _scores(matrix: Relevance) -> Iterator[Finding]:
     judged, returned = int(matrix.judged.sum()), len(matrix.found.rows)
     one_by_one = not is_relevant(matrix.judgements.grades).all()
     if judged < returned / 2 and one_by_one:
-        what = f"only {judged:,} of {returned:,} hits are judged; the others count as not relevant"
-        cure = 'Judge them, or report metrics=["Judged"] beside the scores'
+        what = say(
+            "only {judged:,} of {returned:,} hits are judged; the others count as not relevant",
+            judged=judged,
+            returned=returned,
+        )
+        cure = say('Judge them, or report metrics=["Judged"] beside the scores')
         yield Finding("warning", "unjudged", "results", what, cure)
 
 
@@ -278,9 +320,14 @@ def check_scores(summary: pd.DataFrame) -> Report:
 
     findings = list(score_findings(summary))
     for name in summary.index.difference(known, sort=False):
-        what, cure = "this row was not checked: no metric is called so", "Rename it, as in MRR"
+        what = say("this row was not checked: no metric is called so")
+        cure = say("Rename it, as in MRR")
         findings.append(Finding("warning", "unknown metric", str(name), what, cure))
-    checked = f"{count(len(known), 'metric')} at {count(len(cutoffs), 'cutoff')}"
+    checked = say(
+        "{metrics} at {cutoffs}",
+        metrics=say_count(len(known), "metric"),
+        cutoffs=say_count(len(cutoffs), "cutoff"),
+    )
     report = Report(findings, checked)
     print_report(report)
     return report

@@ -7,10 +7,13 @@ import pandas as pd
 
 from rageval_kit.findings import Finding
 from rageval_kit.formulas import Metric, find_metric
+from rageval_kit.wording import say, to_say
 
 # A mean over queries and a sum of doubles differ from the exact value in the last digits.
 _ROUNDING = 1e-9
-_TOO_LARGE = "Look for repeated documents, or for a denominator that forgets relevant documents"
+_TOO_LARGE = to_say(
+    "Look for repeated documents, or for a denominator that forgets relevant documents"
+)
 
 
 def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
@@ -26,20 +29,31 @@ def score_findings(summary: pd.DataFrame) -> Iterator[Finding]:
             continue
         for k, value in values.items():
             if metric.is_share and not -_ROUNDING <= value <= 1 + _ROUNDING:
-                what, cure = f"{value:.4g} is outside 0..1", _TOO_LARGE
-                yield Finding("error", "range", f"{name}@{k}", what, cure)
+                what = say("{value:.4g} is outside 0..1", value=value)
+                yield Finding("error", "range", f"{name}@{k}", what, say(_TOO_LARGE))
         for (k, value), (deeper, later) in pairwise(values.items()):
             if metric.rises and later < value - _ROUNDING:
-                fall = f"falls from {value:.4g} at k={k} to {later:.4g} at k={deeper}"
-                what, cure = f"{fall}, and can only rise with k", "Is a distance sorted descending?"
+                what = say(
+                    "falls from {value:.4g} at k={k} to {later:.4g} at k={deeper}, and can only "
+                    "rise with k",
+                    value=value,
+                    k=k,
+                    later=later,
+                    deeper=deeper,
+                )
+                cure = say("Is a distance sorted descending?")
                 yield Finding("error", "falls with k", name, what, cure)
 
     for k, hit in table.get("HitRate", {}).items():
         rr = table.get("MRR", {}).get(k, 0.0)
         if rr > hit + _ROUNDING:
-            above = f"MRR {rr:.4g} is above HitRate {hit:.4g}"
-            what = f"{above}, and 1 / rank is at most 1 where something was found"
-            cure = "Average both over the same queries"
+            what = say(
+                "MRR {rr:.4g} is above HitRate {hit:.4g}, and 1 / rank is at most 1 where "
+                "something was found",
+                rr=rr,
+                hit=hit,
+            )
+            cure = say("Average both over the same queries")
             yield Finding("error", "MRR above HitRate", f"k={k}", what, cure)
 
 

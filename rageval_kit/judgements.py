@@ -15,6 +15,7 @@ import pandas as pd
 from rageval_kit.documents import Record, as_records, refuse_odd_columns, want_fields
 from rageval_kit.messages import is_number, name_some, shown, typed, warn_user, wrong_type
 from rageval_kit.other_tools import from_other_tool
+from rageval_kit.wording import in_english, say, to_say
 
 AllQA: TypeAlias = Sequence[Record] | Mapping[Any, Any] | pd.DataFrame | Any  # another tool's
 
@@ -121,11 +122,20 @@ def _grouped_qrels(qrels: pd.DataFrame) -> list[Record]:
 
 
 class JudgementError(TypeError, ValueError):
-    """A judgement that cannot be read: where it stands, what is wrong, and the cure."""
+    """A judgement that cannot be read: where it stands, what is wrong, and the cure.
 
-    def __init__(self, where: str, what: str, cure: str) -> None:
-        super().__init__(f"{where}: {what}. {cure}.")
-        self.where, self.what, self.cure = where, what, cure
+    As an error it is in English, as a finding in the chosen language: the texts and their values
+    are kept apart.
+    """
+
+    def __init__(self, where: str, what: str, cure: str, /, **values: Any) -> None:
+        with in_english():
+            super().__init__(f"{where}: {say(what, **values)}. {say(cure, **values)}.")
+        self.where, self.what, self.cure, self.values = where, what, cure, values
+
+    def said(self) -> tuple[str, str, str]:
+        """Return where, what and the cure in the chosen language."""
+        return self.where, say(self.what, **self.values), say(self.cure, **self.values)
 
 
 def relevant_grades(qa: Record) -> dict[Any, float]:
@@ -149,36 +159,43 @@ def relevant_grades(qa: Record) -> dict[Any, float]:
     if isinstance(relevant, dict):
         if not all(map(is_grade, relevant.values())):
             doc_id, grade = next(pair for pair in relevant.items() if not is_grade(pair[1]))
-            found = f"the grade must be a finite number, found {shown(grade)}"
-            cure = "Write 1 for relevant, 0 for not"
-            raise JudgementError(f"{where}, {shown(doc_id)}", found, cure)
+            what = to_say("the grade must be a finite number, found {found}")
+            cure = to_say("Write 1 for relevant, 0 for not")
+            raise JudgementError(f"{where}, {shown(doc_id)}", what, cure, found=shown(grade))
         return {doc_id: float(grade) for doc_id, grade in relevant.items()}
 
     if isinstance(relevant, np.ndarray):
         relevant = relevant.tolist()
     if not isinstance(relevant, (list, tuple, set, frozenset)):
-        found = f"must be a list or a dict, found {typed(relevant)}"
-        raise JudgementError(where, found, f"Write {_list_meant(relevant)}")
+        what = to_say("must be a list or a dict, found {found}")
+        cure, meant = _list_meant(relevant)
+        raise JudgementError(where, what, cure, found=typed(relevant), meant=meant)
     try:
         return dict.fromkeys(relevant, 1.0)
     except TypeError:  # a list is no key
-        found = f"holds a list within the list: {shown(relevant)}"
-        raise JudgementError(where, found, f"Write {_list_meant(relevant)}") from None
+        what = to_say("holds a list within the list: {found}")
+        cure, meant = _list_meant(relevant)
+        raise JudgementError(where, what, cure, found=shown(relevant), meant=meant) from None
 
 
-def _list_meant(found: Any) -> str:
-    """Return the list that was probably meant, from what was found.
+def _list_meant(found: Any) -> tuple[str, str]:
+    """Return the cure, and the list that was probably meant, from what was found.
 
-    >>> _list_meant("['doc_002']"), _list_meant("doc_001, doc_004"), _list_meant([["doc_003"]])
-    ("['doc_002'], a list and not its text", "['doc_001', 'doc_004']", "['doc_003'], one list")
+    >>> _list_meant("['doc_002']")
+    ('Write {meant}, a list and not its text', "['doc_002']")
+    >>> _list_meant("doc_001, doc_004")
+    ('Write {meant}', "['doc_001', 'doc_004']")
     """
     text = found if isinstance(found, str) else str(found)
     if text.lstrip().startswith(("[", "(", "{")):
         ids = shown(re.findall(r"[^\s,;'\"\[\](){}]+", text))
-        return f"{ids}, {'a list and not its text' if text is found else 'one list'}"
+        if text is found:
+            return to_say("Write {meant}, a list and not its text"), ids
+        return to_say("Write {meant}, one list"), ids
     if isinstance(found, (str, Real)) and found == found:
-        return shown([part.strip() for part in re.split("[,;]", text) if part.strip()])
-    return "[]"
+        parts = [part.strip() for part in re.split("[,;]", text)]
+        return to_say("Write {meant}"), shown([part for part in parts if part])
+    return to_say("Write {meant}"), "[]"
 
 
 def is_grade(number: Any) -> bool:

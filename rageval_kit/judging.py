@@ -14,6 +14,7 @@ from rageval_kit.documents import Docs
 from rageval_kit.files import as_path, make_folder
 from rageval_kit.messages import missing_extra, wrong_type
 from rageval_kit.pooling import GRADES, load_judged, read_pool
+from rageval_kit.wording import say
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
@@ -105,11 +106,11 @@ class _Form:
 
         # What is pressed: a button, or a key in a field.
         self.buttons = [
-            widgets.Button(description=f"{grade}: {said}", layout={"width": "auto"})
+            widgets.Button(description=f"{grade}: {say(said)}", layout={"width": "auto"})
             for grade, said in GRADES.items()
         ]
-        self.undo = widgets.Button(description="undo (u)", layout={"width": "auto"})
-        self.keys = widgets.Text(placeholder="click here for the keys 0 to 3, u")
+        self.undo = widgets.Button(description=say("undo (u)"), layout={"width": "auto"})
+        self.keys = widgets.Text(placeholder=say("click here for the keys 0 to 3, u"))
         for grade, button in enumerate(self.buttons):
             button.on_click(lambda _, grade=grade: self._press(str(grade)))
         self.undo.on_click(lambda _: self._press("u"))
@@ -138,7 +139,8 @@ class _Form:
             elif key == "u" and self._log.grades:
                 self._log.undo()
         except OSError as error:
-            self._show(f"<b>Not saved: {escape(str(error))}. Close the file elsewhere.</b>")
+            problem = say("Not saved: {error}. Close the file elsewhere.", error=error)
+            self._show(f"<b>{escape(problem)}</b>")
         else:
             self._show()
 
@@ -153,11 +155,12 @@ class _Form:
         self.undo.disabled = n == 0
         for button in self.buttons:
             button.disabled = pair is None
-        self.said.value = problem or f"{n:,} of {len(self._pairs):,} judged"
+        judged = say("{n:,} of {all:,} judged", n=n, all=len(self._pairs))
+        self.said.value = problem or judged
 
         # Texts are shown as they are: nothing in them is HTML.
         if pair is None:
-            self.shown.value = "<p>All is judged. Thank you.</p>"
+            self.shown.value = f"<p>{say('All is judged. Thank you.')}</p>"
             return
         question, title, content = (escape(str(pair[f])) for f in ("question", "title", "content"))
         text = f'<div style="white-space: pre-wrap">{content}</div>'

@@ -37,6 +37,7 @@ from rageval_kit.messages import (
     warn_user,
     wrong_type,
 )
+from rageval_kit.wording import say, say_count, say_some
 
 
 class Dataset(NamedTuple):
@@ -149,8 +150,10 @@ def _read_texts(
     if broken:
         several = f"{len(broken):,} of {len(texts):,} files cannot be read: "
         raise ValueError((several if len(texts) > 1 else "") + " ".join(broken[:5]))
-    note = f"read {count(len(docs), 'document')} from {count(len(texts), 'file')}"
-    return Loaded(docs, printable(f"{note}; left out: {name_some(others)}" if others else note))
+    n_docs, n_files = say_count(len(docs), "document"), say_count(len(texts), "file")
+    note = say("read {documents} from {files}", documents=n_docs, files=n_files)
+    note += say("; left out: {others}", others=say_some(others)) if others else ""
+    return Loaded(docs, printable(note))
 
 
 def _documents(table: Table, given: Mapping[str, str | None]) -> Loaded:

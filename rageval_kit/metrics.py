@@ -15,7 +15,8 @@ from rageval_kit.invariants import score_findings
 from rageval_kit.judgements import AllQA, Judgements, read_judgements
 from rageval_kit.messages import as_cutoff, count, is_list, shown, warn_user, wrong_type
 from rageval_kit.rankings import ResultsLike, knowledge
-from rageval_kit.relevance import Policies, Relevance, match
+from rageval_kit.relevance import Policies, Relevance, match, warn_of
+from rageval_kit.wording import in_english, say, say_count, to_say
 
 Cutoffs: TypeAlias = int | Sequence[int]
 Metrics: TypeAlias = Sequence[str | Formula]
@@ -210,11 +211,11 @@ def evaluate(
     summary.attrs = what_was_decided(matrix, results) | {"average": average}
 
     # What cannot be, where looking is cheap; check_results looks for more.
-    findings = [*same_ranking(matrix.found, matrix.query_ids)]
-    if matrix.policies["duplicates"] != "position":
-        findings += score_findings(summary)
-    for finding in findings:
-        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
+    with in_english():
+        findings = [*same_ranking(matrix.found, matrix.query_ids)]
+        if matrix.policies["duplicates"] != "position":
+            findings += score_findings(summary)
+    warn_of(findings)
     _warn_of_repeats(matrix)
     return summary
 
@@ -236,19 +237,18 @@ def caption(table: pd.DataFrame) -> str:
     if decided is None:
         raise wrong_type("table", "what evaluate or per_query returned", table)
     needed = {"evaluated", "without_relevant", "index", *Policies.__annotations__}
-    if not needed <= decided.keys() or decided["no_relevant"] not in TREATMENT:
+    texts = {"no_relevant": TREATMENT, "duplicates": _REPEATS, "gain": _GAINS}
+    if not needed <= decided.keys() or any(decided[name] not in texts[name] for name in texts):
         wanted = "pass what evaluate or per_query returned, unchanged"
         raise ValueError(f"This table has no attrs of the kit: {wanted}.")
 
-    queries = count(decided["evaluated"], "query")
-    treated = TREATMENT[decided["no_relevant"]]
-    average = decided.get("average", "").capitalize()
-    repeats = {"error": "refused", "unique": "counted once", "position": "counted in every slot"}
+    queries, n_without = say_count(decided["evaluated"], "query"), decided["without_relevant"]
+    treated = say(TREATMENT[decided["no_relevant"]])
     parts = [
-        f"{average} average over {queries}" if average else f"{queries} evaluated",
-        f"{decided['without_relevant']:,} {treated} (no relevant document)",
-        f"a repeated document is {repeats[decided['duplicates']]}",
-        f"{decided['gain']} gain",
+        say(_AVERAGES[decided.get("average", "")], queries=queries),
+        say("{n:,} {treated} (no relevant document)", n=n_without, treated=treated),
+        say(_REPEATS[decided["duplicates"]]),
+        say(_GAINS[decided["gain"]]),
     ]
     # Of a comparison each run's, unless all searched one.
     indexes = decided.get("indexes", {})
@@ -256,14 +256,30 @@ def caption(table: pd.DataFrame) -> str:
         indexes = {"": decided["index"]}
     named = [f"{run} {index[:8]}".strip() for run, index in indexes.items() if index]
     if named:
-        parts.append(f"index {', '.join(named)}")
+        parts.append(say("index {indexes}", indexes=", ".join(named)))
     return "; ".join(parts) + "."
 
 
 # What each policy does with a query that has no relevant document.
 TREATMENT = {
-    "exclude": "excluded", "zero": "counted as 0", "one": "counted as 1", "error": "refused"
-}  # fmt: skip
+    "exclude": to_say("excluded"),
+    "zero": to_say("counted as 0"),
+    "one": to_say("counted as 1"),
+    "error": to_say("refused"),
+}
+
+# What else a caption says, by what was chosen.
+_AVERAGES = {
+    "macro": to_say("Macro average over {queries}"),
+    "pooled": to_say("Pooled average over {queries}"),
+    "": to_say("{queries} evaluated"),
+}
+_REPEATS = {
+    "error": to_say("a repeated document is refused"),
+    "unique": to_say("a repeated document is counted once"),
+    "position": to_say("a repeated document is counted in every slot"),
+}
+_GAINS = {"linear": to_say("linear gain"), "exponential": to_say("exponential gain")}
 
 
 # ---------------------------------------------------------------- from names to columns

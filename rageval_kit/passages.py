@@ -20,11 +20,13 @@ from rageval_kit.messages import (
     is_number,
     name_some,
     shown,
+    typed,
     warn_user,
     wrong_type,
 )
 from rageval_kit.places import find_text
 from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings, read_hits
+from rageval_kit.wording import to_say
 
 _FLOAT_NOISE = 1e-9  # of a share times a number of letters
 _EXAMPLE = '{"doc_id": "doc_001", "text": "..."}'
@@ -92,29 +94,34 @@ def _passages_of(qa: Record) -> Iterator[tuple[str, Any]]:
     if isinstance(passages, np.ndarray):
         passages = passages.tolist()
     if not isinstance(passages, (list, tuple)):
-        found = f"must be a list of dicts, found {type(passages).__name__} {shown(passages)}"
-        raise JudgementError(where, found, f"Write [{_EXAMPLE}]")
+        what, cure = to_say("must be a list of dicts, found {found}"), to_say("Write {meant}")
+        meant = f"[{_EXAMPLE}]"
+        raise JudgementError(where, what, cure, found=typed(passages), meant=meant)
     for number, passage in enumerate(passages, start=1):
         yield f"{where}, entry {number}", passage
 
 
 def _read_passage(passage: Any, texts: Mapping[str, str], where: str) -> Span:
     if not isinstance(passage, Mapping) or not isinstance(passage.get("doc_id"), str):
-        found = f"a passage must be a dict with doc_id and text, found {shown(passage)}"
-        raise JudgementError(where, found, f"Write {_EXAMPLE}")
+        what = to_say("a passage must be a dict with doc_id and text, found {found}")
+        cure = to_say("Write {meant}")
+        raise JudgementError(where, what, cure, found=shown(passage), meant=_EXAMPLE)
     doc_id = passage["doc_id"]
     if doc_id not in texts:
-        what = f"the document {shown(doc_id)} is not found"
-        raise JudgementError(where, what, "Correct the doc_id, or add the document")
+        what = to_say("the document {doc_id} is not found")
+        cure = to_say("Correct the doc_id, or add the document")
+        raise JudgementError(where, what, cure, doc_id=shown(doc_id))
 
     # Start and end are taken at their word; a text must stand in the document, once.
     if "start" in passage or "end" in passage:
         span = _span_of(passage)
         if span is None or span[0] == span[1]:
             start, end = (shown(passage.get(field)) for field in ("start", "end"))
-            found = f"start and end must be whole numbers, start first, found {start} and {end}"
-            cure = "Count characters from 0; the end is the first one behind the passage"
-            raise JudgementError(where, found, cure)
+            what = to_say(
+                "start and end must be whole numbers, start first, found {start} and {end}"
+            )
+            cure = to_say("Count characters from 0; the end is the first one behind the passage")
+            raise JudgementError(where, what, cure, start=start, end=end)
         return Span(doc_id, *span)
     return Span(doc_id, *_find_once(passage.get("text"), texts[doc_id], where, doc_id))
 
@@ -131,17 +138,22 @@ def _span_of(record: Mapping[str, Any]) -> tuple[int, int] | None:
 def _find_once(text: Any, whole: str, where: str, doc_id: str) -> tuple[int, int]:
     places = _places_of(text, whole)
     if places is None:
-        found = f"the text must be one that is not empty, found {shown(text)}"
-        raise JudgementError(where, found, "Copy the passage from the document")
+        what = to_say("the text must be one that is not empty, found {found}")
+        cure = to_say("Copy the passage from the document")
+        raise JudgementError(where, what, cure, found=shown(text))
     if len(places) == 1:
         return places[0]
 
     # The first of several may be the wrong one.
-    what, cure = "is not found there", "Copy it from the document, or give start and end"
-    if places:
-        starts = name_some([start for start, _ in places])
-        what, cure = f"appears there {len(places)} times, at {starts}", "Give start and end"
-    raise JudgementError(where, f"the text {shown(text)} of {doc_id} {what}", cure)
+    its = {"text": shown(text), "doc_id": doc_id}
+    if not places:
+        what = to_say("the text {text} of {doc_id} is not found there")
+        cure = to_say("Copy it from the document, or give start and end")
+        raise JudgementError(where, what, cure, **its)
+    what = to_say("the text {text} of {doc_id} appears there {n} times, at {starts}")
+    starts = name_some([start for start, _ in places])
+    cure = to_say("Give start and end")
+    raise JudgementError(where, what, cure, n=len(places), starts=starts, **its)
 
 
 def _places_of(text: Any, whole: str) -> list[tuple[int, int]] | None:
@@ -155,12 +167,16 @@ def _places_of(text: Any, whole: str) -> list[tuple[int, int]] | None:
 def _check_text(place: Span, passage: Record, whole: str, where: str) -> None:
     """Refuse start and end where the document ends before, or says something else."""
     if place.end > len(whole):
-        what = f"end {place.end:,} is behind the end of {place.doc_id}, {len(whole):,}"
-        raise JudgementError(where, what, "Count characters of its content, from 0")
+        what = to_say("end {end:,} is behind the end of {doc_id}, {length:,}")
+        cure = to_say("Count characters of its content, from 0")
+        its = {"end": place.end, "doc_id": place.doc_id, "length": len(whole)}
+        raise JudgementError(where, what, cure, **its)
     stands, text = whole[place.start : place.end], passage.get("text")
     if _places_of(text, stands) == []:
-        what = f"{place.name} is {shown(stands)}, and the text is {shown(text)}"
-        raise JudgementError(where, what, "Correct one of the two, or leave one out")
+        what = to_say("{place} is {stands}, and the text is {text}")
+        cure = to_say("Correct one of the two, or leave one out")
+        its = {"place": place.name, "stands": shown(stands), "text": shown(text)}
+        raise JudgementError(where, what, cure, **its)
 
 
 # ---------------------------------------------------------------- chunks

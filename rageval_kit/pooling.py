@@ -29,13 +29,14 @@ from rageval_kit.judgements import (
 )
 from rageval_kit.messages import as_cutoff, name_some, shown, warn_user, wrong_type
 from rageval_kit.relevance import Relevance, match
+from rageval_kit.wording import to_say
 
 # What each grade says of a document; who only tells relevant from not gives 3 and 0.
 GRADES = {
-    0: "not about the question",
-    1: "about its subject, without an answer",
-    2: "answers a part of it, or not clearly",
-    3: "answers it",
+    0: to_say("not about the question"),
+    1: to_say("about its subject, without an answer"),
+    2: to_say("answers a part of it, or not clearly"),
+    3: to_say("answers it"),
 }
 
 _PAIR = ["query_id", "doc_id"]

@@ -35,6 +35,7 @@ from rageval_kit.messages import (
     wrong_type,
 )
 from rageval_kit.other_tools import as_hits, from_other_tool, refuse_odd_score
+from rageval_kit.wording import say, say_count
 
 Hit: TypeAlias = dict[str, Any]
 ResultsLike: TypeAlias = Mapping[Any, Any] | Sequence[Any] | pd.DataFrame | Any  # another tool's
@@ -115,14 +116,31 @@ class Results(dict[Any, list[Hit]]):
         return len(self) - self.searched
 
     def __repr__(self) -> str:
-        direction = {True: ", lower is better", False: ", higher is better", None: ""}
-        score = f"score: {self.score_name}{direction[self.lower_is_better]}"
-        changed = f"; {self.changed}" if self.changed else ""
-        return (
-            f"Results of {count(len(self), 'query')}, k={self.k or 'unknown'}; "
-            f"{score if self.score_name else 'no scores'}; "
-            f"{self.searched} searched, {self.cached} from the cache{changed}"
-        )
+        parts = [
+            say(
+                "Results of {queries}, k={k}",
+                queries=say_count(len(self), "query"),
+                k=self.k or say("unknown"),
+            ),
+            self._scores(),
+            say(
+                "{searched} searched, {cached} from the cache",
+                searched=self.searched,
+                cached=self.cached,
+            ),
+        ]
+        return "; ".join([*parts, self.changed] if self.changed else parts)
+
+    def _scores(self) -> str:
+        """Say what the scores are, and which are better."""
+        if not self.score_name:
+            return say("no scores")
+        name = say(self.score_name)
+        if self.lower_is_better is None:
+            return say("score: {name}", name=name)
+        if self.lower_is_better:
+            return say("score: {name}, lower is better", name=name)
+        return say("score: {name}, higher is better", name=name)
 
     @property
     def known(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 import numpy as np
 import pandas as pd
 
-from rageval_kit.findings import order_findings
+from rageval_kit.findings import Finding, order_findings
 from rageval_kit.judgements import (
     AllQA,
     Judgements,
@@ -33,6 +33,7 @@ from rageval_kit.rankings import (
     read_hits,
 )
 from rageval_kit.strangers import stranger_findings
+from rageval_kit.wording import in_english, to_say
 
 NoRelevant: TypeAlias = Literal["exclude", "zero", "one", "error"]
 Duplicates: TypeAlias = Literal["error", "unique", "position"]
@@ -219,8 +220,9 @@ def match(
     _warn_of_nothing_found(judged, found)
     refuse_other_types(judged.docs, found.docs, "relevant_doc_ids", "doc_id")
     lower_is_better = knowledge(results).get("lower_is_better")
-    for finding in order_findings(found, judged.query_ids, lower_is_better):
-        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
+    with in_english():
+        findings = list(order_findings(found, judged.query_ids, lower_is_better))
+    warn_of(findings)
 
     # Which judgement each hit meets, and which hits are a document again.
     judgement, repeated = _match_documents(judged, found)
@@ -263,9 +265,16 @@ def match(
         policies=chosen,
     )
 
-    for finding in stranger_findings(found, judged, matrix.judged):
-        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
+    with in_english():
+        findings = list(stranger_findings(found, judged, matrix.judged))
+    warn_of(findings)
     return matrix
+
+
+def warn_of(findings: Sequence[Finding]) -> None:
+    """Warn of what was found on the way, and say where more is looked for."""
+    for finding in findings:
+        warn_user(f"{finding} check_results(all_qa, results, docs) looks for more.")
 
 
 def complete_policies(policies: Mapping[str, Any]) -> Policies:
@@ -313,8 +322,8 @@ def _refuse_folded_away(judged: Judgements, results: ResultsLike) -> None:
         raise ValueError(f"results: {FOLDED_AWAY}: {name_some(lost)}. {FOLD_BOTH}.")
 
 
-FOLDED_AWAY = "these relevant documents were folded into others, and can no longer be found"
-FOLD_BOTH = "Fold the judgements alike: all_qa = fold_judgements(all_qa, source_of)"
+FOLDED_AWAY = to_say("these relevant documents were folded into others, and can no longer be found")
+FOLD_BOTH = to_say("Fold the judgements alike: all_qa = fold_judgements(all_qa, source_of)")
 
 
 def folded_away(judged: Judgements, folded: Mapping[Any, Any]) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rageval_kit.experiment_table import OF_COST, Experiment, as_experiment
-from rageval_kit.messages import count, is_number, printable
+from rageval_kit.messages import is_number, printable
+from rageval_kit.wording import say, say_count, to_say
 
 _LONGEST = 240  # letters of a name in a key; MLflow takes 250 in all
 _MARKS = re.compile(r"[\\`*|$~#]|\b_|_\b|\](?=[(\[:])")  # of Markdown, a link's end among them
@@ -145,7 +146,18 @@ def _report(
             row[0] = mark + row[0]
     texts = {"system", "verdict", "error", *result.record["axes"]}
     are_texts = [name in texts for name in columns]
-    return _Report(list(map(as_text, columns)), rows, are_texts, list(map(as_text, _notes(result))))
+    header = [say(_HEADERS[name]) if name in _HEADERS else name for name in columns]
+    return _Report(list(map(as_text, header)), rows, are_texts, list(map(as_text, _notes(result))))
+
+
+# What a reader sees above a column; metrics, axes and prices keep their names.
+_HEADERS = {
+    "system": to_say("system"),
+    "difference": to_say("difference"),
+    "p after Holm": to_say("p after Holm"),
+    "verdict": to_say("verdict"),
+    "error": to_say("error"),
+}
 
 
 def _columns(result: Experiment) -> dict[str, list[str]]:
@@ -186,15 +198,27 @@ def _intervals(table: pd.DataFrame, middle: str, low: str, high: str, form: str)
 def _notes(result: Experiment) -> list[str]:
     """Return what is said under the table."""
     metric, place = result.record["metrics"][0], result.table.index.get_loc(result.best)
-    best = result.table[["held_out", "optimism"]].to_numpy()[place]
-    said = f"Best of {len(result.table)} by {metric}: {result.best}"
-    if isfinite(best[0]):
-        less = f"{best[1]:.3f} less than on those that chose"
-        said += f"; {best[0]:.3f} on queries held out, {less}"
-    queries = f"{count(len(result.all_qa), 'query')}, 95 % intervals"
-    second = f"Difference to {result.record['baseline']}; {queries}; ≈: not told from the best."
+    held_out, optimism = result.table[["held_out", "optimism"]].to_numpy()[place]
+    n = len(result.table)
+    best = say("Best of {n} by {metric}: {best}", n=n, metric=metric, best=result.best)
+    if isfinite(held_out):
+        best += say(
+            "; {held_out:.3f} on queries held out, {optimism:.3f} less than on those that chose",
+            held_out=held_out,
+            optimism=optimism,
+        )
+
+    # What the differences are to, and what did not run.
+    differences = say(
+        "Difference to {baseline}; {queries}, 95 % intervals; ≈: not told from the best.",
+        baseline=result.record["baseline"],
+        queries=say_count(len(result.all_qa), "query"),
+    )
     left = result.record["left_out"]
-    return [f"{said}.", second, *([f"Left out: {count(left, 'combination')}."] if left else [])]
+    notes = [f"{best}.", differences]
+    if left:
+        notes.append(say("Left out: {combinations}.", combinations=say_count(left, "combination")))
+    return notes
 
 
 def _in_markdown(text: str) -> str:

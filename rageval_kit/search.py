@@ -42,6 +42,7 @@ from rageval_kit.vectors import (
     unit,
 )
 from rageval_kit.vectorstore import is_faiss, kept_settings, stored_documents, stored_lengths
+from rageval_kit.wording import say, say_some, to_say
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -218,7 +219,7 @@ def search_cached(
         index.lower_is_better,
         index.fingerprint,
         searched=sum(text in found for text in asked.values()),
-        changed=changed or (_OTHERWISE if kept.keys() & found else ""),
+        changed=changed or (say(_OTHERWISE) if kept.keys() & found else ""),
         questions=questions,
     )
 
@@ -258,7 +259,7 @@ def _search_missing(
     return known, found
 
 
-_OTHERWISE = "the model embeds questions otherwise (settings, prompt) since the last search"
+_OTHERWISE = to_say("the model embeds questions otherwise (settings, prompt) since the last search")
 
 
 def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -266,19 +267,24 @@ def _what_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     # The documents, by their texts' hashes.
     old, new = before["texts"], now["texts"]
     changes = {
-        "added": new.keys() - old.keys(),
-        "removed": old.keys() - new.keys(),
-        "changed": {doc_id for doc_id in new.keys() & old.keys() if new[doc_id] != old[doc_id]},
+        to_say("{n} added ({ids})"): new.keys() - old.keys(),
+        to_say("{n} removed ({ids})"): old.keys() - new.keys(),
+        to_say("{n} changed ({ids})"): {
+            doc_id for doc_id in new.keys() & old.keys() if new[doc_id] != old[doc_id]
+        },
     }
-    said = [f"{len(ids)} {how} ({name_some(sorted(ids))})" for how, ids in changes.items() if ids]
-    sentences = [f"documents since the last search: {', '.join(said)}"] if said else []
+    said = [say(how, n=len(ids), ids=say_some(sorted(ids))) for how, ids in changes.items() if ids]
+    sentences = []
+    if said:
+        sentences.append(say("documents since the last search: {changes}", changes=", ".join(said)))
 
     # The model; else it is what has no name: vectors, order, a setting.
     if before["model"] != now["model"]:
-        sentences.append(f"embeddings were {before['model']}, now {now['model']}")
-    return (
-        "; ".join(sentences)
-        or "the same texts, with other vectors, order or settings since the last search"
+        sentences.append(
+            say("embeddings were {before}, now {now}", before=before["model"], now=now["model"])
+        )
+    return "; ".join(sentences) or say(
+        "the same texts, with other vectors, order or settings since the last search"
     )
 
 
@@ -389,9 +395,9 @@ class FaissIndex(Index):
         metric = self._index.metric_type
         self.lower_is_better = metric != faiss.METRIC_INNER_PRODUCT
         self.score_name = {
-            faiss.METRIC_INNER_PRODUCT: "inner product",
-            faiss.METRIC_L2: "squared L2 distance",
-        }.get(metric, "distance")
+            faiss.METRIC_INNER_PRODUCT: to_say("inner product"),
+            faiss.METRIC_L2: to_say("squared L2 distance"),
+        }.get(metric, to_say("distance"))
         self._look_at_lengths(store)
 
         # All that decides what a search finds. An id that is not in the metadata, as LangChain

@@ -13,8 +13,9 @@ import numpy as np
 
 from rageval_kit.findings import Finding
 from rageval_kit.judgements import Judgements
-from rageval_kit.messages import count, shown
+from rageval_kit.messages import shown
 from rageval_kit.rankings import Hits
+from rageval_kit.wording import say, say_count, to_say
 
 _HARDLY_ANY = 0.05  # of the queries have a hit that is known; of an honest run, far more
 _EXPLAINS = 0.2  # of the queries have such a hit by the rule
@@ -29,14 +30,14 @@ def _without(pattern: str) -> Callable[[str], str]:
 
 # What one side writes and the other does not.
 _RULES: dict[str, Callable[[str], str]] = {
-    "decimal point": _without(r"\.0$"),
-    "suffix": _without(r"(?<=.)[\W_]+(?:(?:chunk|part|page|passage|node|p)[\W_]*)?\d+$"),
-    "extension": _without(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,4}$"),
-    "path": _without(r"^.*[/\\](?=.)"),
-    "prefix": _without(r"^[^\W\d_]++(?:[\W_]++|(?=\d))(?=.)"),
-    "leading zeros": _without(r"^0+(?=\d)"),
-    "white space": lambda doc_id: " ".join(doc_id.split()),
-    "case": str.casefold,
+    to_say("decimal point"): _without(r"\.0$"),
+    to_say("suffix"): _without(r"(?<=.)[\W_]+(?:(?:chunk|part|page|passage|node|p)[\W_]*)?\d+$"),
+    to_say("extension"): _without(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{0,4}$"),
+    to_say("path"): _without(r"^.*[/\\](?=.)"),
+    to_say("prefix"): _without(r"^[^\W\d_]++(?:[\W_]++|(?=\d))(?=.)"),
+    to_say("leading zeros"): _without(r"^0+(?=\d)"),
+    to_say("white space"): lambda doc_id: " ".join(doc_id.split()),
+    to_say("case"): str.casefold,
 }
 # Two ids that are alike without these may be two documents: doc_1 and doc_2 have one prefix.
 _ONE_SIDED = ("suffix", "prefix")
@@ -53,7 +54,14 @@ class Rule(NamedTuple):
     @property
     def what(self) -> str:
         """The rule in words, with its example."""
-        return f"{shown(self.returned)} and {shown(self.known)} differ in {self.name}"
+        differ = say(" and ").join(map(say, self.name.split(" and ")))
+        returned, known = shown(self.returned), shown(self.known)
+        return say(
+            "{returned} and {known} differ in {differ}",
+            returned=returned,
+            known=known,
+            differ=differ,
+        )
 
     @property
     def cure(self) -> str:
@@ -61,8 +69,11 @@ class Rule(NamedTuple):
         if self.name == "suffix" and self.returned.startswith(self.known):
             separator = self.returned[len(self.known) :].rstrip("0123456789")
             source = f'hit["doc_id"].rsplit({separator!r}, 1)[0]'
-            return f"Fold chunks to their documents: fold(results, lambda hit: {source}, k)"
-        return "Write ids alike in the documents, the store and all_qa, and search again"
+            return say(
+                "Fold chunks to their documents: fold(results, lambda hit: {source}, k)",
+                source=source,
+            )
+        return say("Write ids alike in the documents, the store and all_qa, and search again")
 
 
 def find_rule(returned: Sequence[Any], rows: np.ndarray, known: Collection[Any]) -> Rule | None:
@@ -142,11 +153,18 @@ def stranger_findings(found: Hits, judged: Judgements, is_judged: np.ndarray) ->
     # By a rule, or not.
     strange = has_judgements & ~is_known
     rule = find_rule(found.docs[strange].tolist(), found.rows[strange], known)
-    what = f"{'hardly a' if n_known else 'no'} hit is a document that all_qa judges for any query"
+    if n_known:
+        what = say("hardly a hit is a document that all_qa judges for any query")
+    else:
+        what = say("no hit is a document that all_qa judges for any query")
     if rule:
         yield Finding("error", "ids of another kind", "results", f"{what}: {rule.what}", rule.cure)
     elif not n_known and n_queries >= _SEVERAL:
-        ids = f"{shown(found.docs[0])} was returned, {shown(judged.docs[0])} is judged"
-        cure = "Were the documents searched under the ids that all_qa has?"
-        what = f"{what}, over {count(n_queries, 'query')}: {ids}"
+        cure = say("Were the documents searched under the ids that all_qa has?")
+        what += say(
+            ", over {queries}: {returned} was returned, {known} is judged",
+            queries=say_count(n_queries, "query"),
+            returned=shown(found.docs[0]),
+            known=shown(judged.docs[0]),
+        )
         yield Finding("warning", "ids of another kind", "results", what, cure)

@@ -21,16 +21,9 @@ from rageval_kit.judgements import (
     relevant_grades,
 )
 from rageval_kit.language import equal_text_key
-from rageval_kit.messages import (
-    count,
-    is_list,
-    name_some,
-    plural,
-    printable,
-    shown,
-    wrong_type,
-)
+from rageval_kit.messages import is_list, printable, shown, typed, wrong_type
 from rageval_kit.passages import passage_problems
+from rageval_kit.wording import say, say_count, say_some, to_say
 
 # Looking for the nearest id compares texts one by one; beyond this many comparisons it is left out.
 _MOST_COMPARISONS = 300_000
@@ -88,7 +81,7 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
             queries = as_queries(all_qa)
         except (KeyError, TypeError, ValueError) as error:
             queries, what = [], str(error.args[0]).rstrip(".")
-            where, cure = "table of judgements", "Then validate again"
+            where, cure = say("table of judgements"), say("Then validate again")
             findings.append(Finding("error", "table", where, what, cure))
 
     # A query may name passages in place of documents.
@@ -111,13 +104,24 @@ def find_problems(docs: Docs, all_qa: AllQA) -> Report:
         *_copied_questions(documents, queries),
         *_unicode_forms(documents, queries),
     ]
-    return Report(findings, f"{count(len(documents), 'document')}, {count(len(queries), 'query')}")
+    checked = f"{say_count(len(documents), 'document')}, {say_count(len(queries), 'query')}"
+    return Report(findings, checked)
+
+
+# What the records are called, one and all.
+_NAMES = {"document": to_say("document"), "query": to_say("query")}
+_ALL = {"document": to_say("all documents"), "query": to_say("all queries")}
+_PLACES = {"document": to_say("documents {places}"), "query": to_say("queries {places}")}
 
 
 def _empty(records: Sequence[Record], name: str) -> Iterator[Finding]:
     if not records:
-        what, cure = f"there is no {name}", f"Load at least one {name}"
-        yield Finding("error", "empty", f"all {plural(name)}", what, cure)
+        noun = say(_NAMES[name])
+        what, cure = (
+            say("there is no {noun}", noun=noun),
+            say("Load at least one {noun}", noun=noun),
+        )
+        yield Finding("error", "empty", say(_ALL[name]), what, cure)
 
 
 # ---------------------------------------------------------------- fields and ids
@@ -128,15 +132,20 @@ def _missing(records: Sequence[Record], name: str, wanted: Sequence[str]) -> Ite
     for field in wanted:
         lacking = [place for place, record in enumerate(records, 1) if field not in record]
         if len(lacking) == len(records) > 1:
-            what = f"the field {field} is missing in every one ({_found(records[0])})"
-            cure = f"Add {field}, or rename what holds it"
-            yield Finding("error", "field", f"all {plural(name)}", what, cure)
+            what = say(
+                "the field {field} is missing in every one (found {found})",
+                field=field,
+                found=_fields(records[0]),
+            )
+            cure = say("Add {field}, or rename what holds it", field=field)
+            yield Finding("error", "field", say(_ALL[name]), what, cure)
             continue
         for place in lacking:
             record = records[place - 1]
             where = _where(record, name, wanted[0], place)
-            what = f"the field {field} is missing ({_found(record)})"
-            yield Finding("error", "field", where, what, f"Add {field}")
+            found = _fields(record)
+            what = say("the field {field} is missing (found {found})", field=field, found=found)
+            yield Finding("error", "field", where, what, say("Add {field}", field=field))
 
 
 def _contents(
@@ -154,17 +163,35 @@ def _contents(
         for field in filter(record.__contains__, fields):
             value = record[field]
             if not isinstance(value, str) or not (value.strip() or field == "title"):
-                what = f"{field} must be a text that is not empty, found {shown(value)}"
                 judges = judged_by.get(shown(record.get(id_field)), [])
-                what += f"; it is judged for {name_some(judges)}" if judges else ""
-                out = f"{name} and its judgements" if judges else name
-                cure = f"Give it a {field}, or take the {out} out"
+                what, cure = _no_content(field, value, say(_NAMES[name]), judges)
             elif half := _HALF.search(value):
-                what = f"{field} holds half a character, {half[0]!r}"
-                cure = "Read the file again as UTF-8, or take the half out: no model can read it"
+                found = repr(half[0])
+                what = say("{field} holds half a character, {found}", field=field, found=found)
+                cure = say(
+                    "Read the file again as UTF-8, or take the half out: no model can read it"
+                )
             else:
                 continue
             yield Finding("error", "field", _where(record, name, id_field, place), what, cure)
+
+
+def _no_content(field: str, value: Any, noun: str, judges: Sequence[str]) -> tuple[str, str]:
+    """Say that a field holds no text, and who judged the record all the same."""
+    found = shown(value)
+    if judges:
+        what = say(
+            "{field} must be a text that is not empty, found {found}; it is judged for {queries}",
+            field=field,
+            found=found,
+            queries=say_some(judges),
+        )
+        cure = say(
+            "Give it a {field}, or take the {noun} and its judgements out", field=field, noun=noun
+        )
+        return what, cure
+    what = say("{field} must be a text that is not empty, found {found}", field=field, found=found)
+    return what, say("Give it a {field}, or take the {noun} out", field=field, noun=noun)
 
 
 def _commands(records: Sequence[Record], name: str, fields: Sequence[str]) -> Iterator[Finding]:
@@ -178,9 +205,10 @@ def _commands(records: Sequence[Record], name: str, fields: Sequence[str]) -> It
         if any(map(_COMMAND.search, texts)):
             holding.append(record.get(fields[0]))
     if holding:
-        what = f"control characters in {count(len(holding), name)}: a terminal obeys them"
-        cure = r"Take them out: re.sub(r'[\x07\x08\x1b\x9b]', '', text)"
-        yield Finding("warning", "control characters", name_some(holding), what, cure)
+        counted = say_count(len(holding), name)
+        what = say("control characters in {counted}: a terminal obeys them", counted=counted)
+        cure = say(r"Take them out: re.sub(r'[\x07\x08\x1b\x9b]', '', text)")
+        yield Finding("warning", "control characters", say_some(holding), what, cure)
 
 
 _COMMAND = re.compile("[\x07\x08\x1b\x9b]")  # bell, backspace, and what begins an ANSI escape
@@ -203,20 +231,20 @@ def _untitled(documents: Sequence[Record]) -> Iterator[Finding]:
     titles = [doc.get("title") for doc in documents]
     n = sum(isinstance(title, str) and not title.strip() for title in titles)
     if n:
-        what = f"{n:,} of {len(documents):,} documents have an empty title"
-        cure = "Nothing to do if the collection has no titles"
-        yield Finding("warning", "title", "corpus", what, cure)
+        what = say("{n:,} of {all:,} documents have an empty title", n=n, all=len(documents))
+        cure = say("Nothing to do if the collection has no titles")
+        yield Finding("warning", "title", say("corpus"), what, cure)
 
 
 _HALF = re.compile("[\ud800-\udfff]")  # of a character beyond U+FFFF, such as an emoji
 
 
 def _where(record: Record, name: str, id_field: str, place: int) -> str:
-    return f"{name} {place} ({id_field} {shown(record.get(id_field))})"
+    return f"{say(_NAMES[name])} {place} ({id_field} {shown(record.get(id_field))})"
 
 
-def _found(record: Record) -> str:
-    return f"found {', '.join(map(str, record)) or 'nothing'}"
+def _fields(record: Record) -> str:
+    return ", ".join(map(str, record)) or say("nothing")
 
 
 def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Finding]:
@@ -227,24 +255,29 @@ def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Findin
             continue
         value = record[id_field]
         if not isinstance(value, str) or not value.strip():
-            wanted = f"{id_field} must be a text that is not empty"
-            yield _no_text(value, f"{name} {position}", wanted)
+            wanted = "{field} must be a text that is not empty, found {found}"
+            what = say(wanted, field=id_field, found=typed(value))
+            yield _no_text(value, f"{say(_NAMES[name])} {position}", what)
         if isinstance(value, (str, Real)) and value == value:  # NaN is unequal to itself
             positions[type(value), value].append(position)
 
     for (_, value), where in positions.items():
         if len(where) > 1:
-            what = f"{id_field} {shown(value)} appears {len(where)} times"
-            cure = f"Give every {name} an id of its own, or remove the repeats"
-            yield Finding("error", "repeated id", f"{plural(name)} {name_some(where)}", what, cure)
+            an_id, places = f"{id_field} {shown(value)}", say_some(where)
+            what = say("{an_id} appears {n} times", an_id=an_id, n=len(where))
+            noun = say(_NAMES[name])
+            cure = say("Give every {noun} an id of its own, or remove the repeats", noun=noun)
+            yield Finding("error", "repeated id", say(_PLACES[name], places=places), what, cure)
 
     alike: dict[str, list[Any]] = defaultdict(list)
     for _, value in positions:
         alike[_canonical(value)].append(value)
     for values in alike.values():
         if len(values) > 1:
-            what = f"{' and '.join(map(shown, values))} differ only by {_difference(*values[:2])}"
-            cure = "Write an id in one way everywhere"
+            both = say(" and ").join(map(shown, values))
+            by = _difference(*values[:2])
+            what = say("{both} differ only by {by}", both=both, by=by)
+            cure = say("Write an id in one way everywhere")
             yield Finding("error", "confusable ids", f"{id_field}s", what, cure)
 
 
@@ -252,11 +285,12 @@ def _named(an_id: Any) -> str:
     return an_id if isinstance(an_id, str) else shown(an_id)
 
 
-def _no_text(value: Any, where: str, wanted: str) -> Finding:
-    found = f"{wanted}, found {type(value).__name__} {shown(value)}"
-    is_number = isinstance(value, Real) and value == value
-    cure = f'Make it a text: "{_canonical(value)}"' if is_number else "Give it an id"
-    return Finding("error", "id type", where, found, cure)
+def _no_text(value: Any, where: str, what: str) -> Finding:
+    if isinstance(value, Real) and value == value:
+        cure = say('Make it a text: "{text}"', text=_canonical(value))
+    else:
+        cure = say("Give it an id")
+    return Finding("error", "id type", where, what, cure)
 
 
 def _canonical(value: Any) -> str:
@@ -269,15 +303,16 @@ def _canonical(value: Any) -> str:
 
 def _difference(one: Any, other: Any) -> str:
     if type(one) is not type(other):
-        return f"type ({type(one).__name__} and {type(other).__name__})"
+        types = type(one).__name__, type(other).__name__
+        return say("type ({one} and {other})", one=types[0], other=types[1])
     nfc = [unicodedata.normalize("NFC", value) for value in (one, other)]
     spaced = [" ".join(value.split()) for value in nfc]
     differences = {
-        "Unicode form (NFC and NFD)": (one, other) != (nfc[0], nfc[1]),
-        "white space": nfc != spaced,
-        "case": spaced[0] != spaced[1],
+        say("Unicode form (NFC and NFD)"): (one, other) != (nfc[0], nfc[1]),
+        say("white space"): nfc != spaced,
+        say("case"): spaced[0] != spaced[1],
     }
-    return " and ".join(name for name, differ in differences.items() if differ)
+    return say(" and ").join(name for name, differ in differences.items() if differ)
 
 
 # ---------------------------------------------------------------- judgements
@@ -292,7 +327,7 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
         try:
             name, grades = _read(qa, position)
         except JudgementError as error:
-            yield Finding("error", "judgement", error.where, error.what, error.cure)
+            yield Finding("error", "judgement", *error.said())
             continue
 
         yield from _few_or_repeated(name, grades, len(qa["relevant_doc_ids"]))
@@ -304,18 +339,20 @@ def _judgements(documents: Sequence[Record], queries: Sequence[Record]) -> Itera
 def _read(qa: Record, position: int) -> tuple[str, dict[Any, float]]:
     """Return what the query is called, and its grades."""
     query_id = qa.get("query_id")
-    name = query_id if isinstance(query_id, str) else f"query {position}"
+    name = query_id if isinstance(query_id, str) else f"{say(_NAMES['query'])} {position}"
     return name, relevant_grades({**qa, "query_id": name})
 
 
 def _few_or_repeated(name: str, grades: dict[Any, float], listed: int) -> Iterator[Finding]:
     if not any(map(is_relevant, grades.values())):
-        what = "this query has no relevant document; metrics leave it out and count it as excluded"
-        cure = "Judge it, or keep it as unanswerable on purpose"
+        what = say(
+            "this query has no relevant document; metrics leave it out and count it as excluded"
+        )
+        cure = say("Judge it, or keep it as unanswerable on purpose")
         yield Finding("warning", "no relevant", name, what, cure)
     if len(grades) < listed:
-        what = "a document appears twice in relevant_doc_ids; it counts once"
-        yield Finding("warning", "repeated judgement", name, what, "Remove the repeat")
+        what = say("a document appears twice in relevant_doc_ids; it counts once")
+        yield Finding("warning", "repeated judgement", name, what, say("Remove the repeat"))
 
 
 def _passages(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
@@ -327,7 +364,7 @@ def _passages(documents: Sequence[Record], queries: Sequence[Record]) -> Iterato
     for qa in queries:
         if "relevant_passages" in qa:
             for error in passage_problems(qa, texts):
-                yield Finding("error", "passage", error.where, error.what, error.cure)
+                yield Finding("error", "passage", *error.said())
 
 
 class _Corpus:
@@ -343,18 +380,24 @@ class _Corpus:
         """Say why this relevant_doc_id is none of the documents."""
         twin = self._alike.get(_canonical(doc_id))
         if twin is not None and (type(twin), twin) != (type(doc_id), doc_id):
-            differ = f"differs from the corpus's {shown(twin)} only by {_difference(doc_id, twin)}"
-            cure = "Write the id as text and in the same way on both sides"
-            return Finding("error", "confusable ids", where, f"{shown(doc_id)} {differ}", cure)
+            what = say(
+                "{doc_id} differs from the corpus's {twin} only by {by}",
+                doc_id=shown(doc_id),
+                twin=shown(twin),
+                by=_difference(doc_id, twin),
+            )
+            cure = say("Write the id as text and in the same way on both sides")
+            return Finding("error", "confusable ids", where, what, cure)
         if not isinstance(doc_id, str):
-            return _no_text(doc_id, where, "a relevant_doc_id must be a text")
+            what = say("a relevant_doc_id must be a text, found {found}", found=typed(doc_id))
+            return _no_text(doc_id, where, what)
 
         self._comparisons += len(self.texts)
         look = self._comparisons <= _MOST_COMPARISONS
         near = get_close_matches(doc_id, self.texts, cutoff=0.8) if look else []
-        what = "this relevant_doc_id is in no document"
-        what += f"; near it: {', '.join(near)}" if near else ""
-        cure = "Correct the id, or add the document to the corpus"
+        what = say("this relevant_doc_id is in no document")
+        what += say("; near it: {near}", near=", ".join(near)) if near else ""
+        cure = say("Correct the id, or add the document to the corpus")
         return Finding("error", "not in corpus", where, what, cure)
 
 
@@ -366,20 +409,28 @@ def _texts(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[F
     same_text = _groups((doc.get("content"), doc.get("doc_id")) for doc in documents)
     for text, doc_ids in same_text.items():
         if len(doc_ids) > 1:
-            what = f"{len(doc_ids)} documents have the same content ({text[:30]!r}...)"
-            cure = "Keep one: copies inflate some scores and crowd out others"
-            yield Finding("warning", "equal texts", name_some(doc_ids), what, cure)
+            begins = repr(text[:30])
+            what = say(
+                "{n} documents have the same content ({begins}...)", n=len(doc_ids), begins=begins
+            )
+            cure = say("Keep one: copies inflate some scores and crowd out others")
+            yield Finding("warning", "equal texts", say_some(doc_ids), what, cure)
 
     for question, query_ids in _groups(_asked(queries)).items():
         if len(query_ids) > 1:
-            what = f"the question {question[:40]!r} is asked {len(query_ids)} times"
-            cure = "Keep one: a repeated query weighs double in every mean"
-            yield Finding("warning", "repeated question", name_some(query_ids), what, cure)
+            asked = repr(question[:40])
+            what = say("the question {asked} is asked {n} times", asked=asked, n=len(query_ids))
+            cure = say("Keep one: a repeated query weighs double in every mean")
+            yield Finding("warning", "repeated question", say_some(query_ids), what, cure)
 
 
 def _copied_questions(documents: Sequence[Record], queries: Sequence[Record]) -> Iterator[Finding]:
     """Find questions that are a title, as in every FAQ, a content, or both together."""
-    parts = {"title": ["title"], "content": ["content"], "title and content": ["title", "content"]}
+    parts = {
+        say("title"): ["title"],
+        say("content"): ["content"],
+        say("title and content"): ["title", "content"],
+    }
     texts = {
         part: _groups((_joined(doc, fields), doc.get("doc_id")) for doc in documents)
         for part, fields in parts.items()
@@ -393,12 +444,22 @@ def _copied_questions(documents: Sequence[Record], queries: Sequence[Record]) ->
             copied |= dict.fromkeys(query_ids, (part, texts[part][question][0]))
     if copied:
         of_each = Counter(part for part, _ in copied.values())
-        counts = ", ".join(f"{n:,} the {part}" for part, n in of_each.items())
+        counts = [say("{n:,} the {part}", n=n, part=part) for part, n in of_each.items()]
         query_id, (part, doc_id) = next(iter(copied.items()))
-        what = f"{len(copied):,} of {len(queries):,} questions are literally the text of a "
-        what += f"document ({counts}): {query_id} is the {part} of {doc_id}"
-        cure = "Ask as a user would: a copied text is found too easily. Or search without titles"
-        yield Finding("warning", "question is a document", name_some(list(copied)), what, cure)
+        what = say(
+            "{n:,} of {all:,} questions are literally the text of a document ({counts}): "
+            "{query_id} is the {part} of {doc_id}",
+            n=len(copied),
+            all=len(queries),
+            counts=", ".join(counts),
+            query_id=query_id,
+            part=part,
+            doc_id=doc_id,
+        )
+        cure = say(
+            "Ask as a user would: a copied text is found too easily. Or search without titles"
+        )
+        yield Finding("warning", "question is a document", say_some(list(copied)), what, cure)
 
 
 def _joined(record: Record, fields: Sequence[str]) -> str:
@@ -417,10 +478,18 @@ def _unicode_forms(documents: Sequence[Record], queries: Sequence[Record]) -> It
     written = Counter(_form(doc.get("content")) for doc in documents)
     for form, other in (("NFC", "NFD"), ("NFD", "NFC")):
         if asked[form] and written[other]:
-            what = f"{asked[form]:,} of {len(queries):,} questions are in Unicode form {form}, "
-            what += f"{written[other]:,} of {len(documents):,} documents in {other}"
-            cure = 'Bring all texts to one form: unicodedata.normalize("NFC", text)'
-            yield Finding("warning", "Unicode form", "texts", what, cure)
+            what = say(
+                "{asked:,} of {queries:,} questions are in Unicode form {form}, {written:,} of "
+                "{documents:,} documents in {other}",
+                asked=asked[form],
+                queries=len(queries),
+                form=form,
+                written=written[other],
+                documents=len(documents),
+                other=other,
+            )
+            cure = say('Bring all texts to one form: unicodedata.normalize("NFC", text)')
+            yield Finding("warning", "Unicode form", say("texts"), what, cure)
 
 
 def _form(text: Any) -> str:
