@@ -66,7 +66,7 @@ def plot_points(
     Args:
         tables: a table, or named ones.
         x, y, words: each the name of a column or of the index. ``words`` are written beside their
-            points, the first with its name before it, as far as there is room.
+            points, the first with its name before it, the others as far as there is room.
         joined: join the points of a table by a line, in its order.
         curve: a name and a function of x, drawn behind the points.
         ax, title: see `plot_lines`.
@@ -152,18 +152,17 @@ def _curve_over(curve: Any, across: np.ndarray) -> tuple[str, np.ndarray]:
 def _words_at(
     name: str, its: pd.DataFrame, x: str, y: str, words: str | None, colour: str
 ) -> list[tuple[str, Pair, str, bool]]:
-    """Return what is to be written beside a table's points: its name, and their words."""
+    """Return what is to be written beside a table's points: at the first also its name."""
     points = list(zip(its[x], its[y], strict=True))
-    written = []
+    texts = [""] * len(points) if words is None else [_short(value) for value in its[words]]
+    if words not in (None, x, y):
+        texts[0] = f"{words} = {texts[0]}"
     if name:
-        written.append((drawable(name, "points"), points[len(points) // 2], colour, True))
-    if words is not None:
-        # The first with its name, then the last, then those between.
-        texts = [_short(value) for value in its[words]]
-        texts[0] = f"{words} = {texts[0]}" if words not in (x, y) else texts[0]
-        order = [0, *range(len(texts) - 1, 0, -1)]
-        written += [(drawable(texts[at], ""), points[at], colour, at == 0) for at in order]
-    return written
+        texts[0] = ", ".join(filter(None, [drawable(name, "points"), texts[0]]))
+
+    # The first says what the others are; the last is said before those between.
+    order = [0, *range(len(texts) - 1, 0, -1)]
+    return [(drawable(texts[at], ""), points[at], colour, at == 0) for at in order if texts[at]]
 
 
 def _short(value: Any) -> str:

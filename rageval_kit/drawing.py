@@ -133,7 +133,7 @@ def place_words(
     boxes = np.hstack([points - 5 * scale, points + 5 * scale])  # left, bottom, right, top
 
     for text, xy, colour, needed in words:
-        at, half = ax.transData.transform(xy), size_of(ax, text) / 2 + scale
+        at, half = ax.transData.transform(xy), size_of(ax, text) / 2 + 3 * scale
 
         # The nearest place where the words stand inside and touch nothing; else the least bad.
         places = [
@@ -156,7 +156,7 @@ def place_words(
 
 def size_of(ax: "Axes", text: str) -> np.ndarray:
     """Return the width and height of words in pixels."""
-    write(ax, text, (0, 0), (0, 0))
+    write(ax, text, (0.5, 0.5), (0, 0), xycoords="axes fraction")
     box = ax.texts[-1].get_window_extent()
     ax.texts[-1].remove()
     return np.array([box.width, box.height])

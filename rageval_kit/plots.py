@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rageval_kit.drawing import (
+from rageval_kit.drawing import (  # noqa: F401 - the palette of a notebook
     BLACK,
     BLUE,
     COLOURS,
+    GREEN,
     GREY,
     MARKERS,
+    ORANGE,
+    PINK,
     RED,
     SKY,
     WIDTH,
@@ -31,9 +34,6 @@ from rageval_kit.drawing import (
     not_drawn,
     write,
 )
-from rageval_kit.drawing import GREEN as GREEN  # the whole palette, for drawings of one's own
-from rageval_kit.drawing import ORANGE as ORANGE
-from rageval_kit.drawing import PINK as PINK
 from rageval_kit.fonts import drawable, drawable_names, label
 from rageval_kit.judgements import is_relevant, numbers, relevant_grades
 from rageval_kit.messages import count, name_some
