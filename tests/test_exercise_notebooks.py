@@ -1,0 +1,115 @@
+"""The solved masters are right, and the students' copies are made from them and hold no answer.
+
+After a change on purpose: ``pytest tests/test_exercise_notebooks.py --update-notebooks``.
+"""
+
+import contextlib
+import io
+import json
+import re
+
+import nbformat
+import pytest
+from test_notebooks import FOLDER, kernels_start_at_once, run  # noqa: F401 - a fixture
+
+from rageval_kit import exercises
+from rageval_kit.course import student_copy
+from rageval_kit.wording import say, set_language
+
+pytestmark = [pytest.mark.notebooks, pytest.mark.usefixtures("kernels_start_at_once")]
+KOREAN = sorted(FOLDER.glob("ko/exercises/solved/*.ipynb"))
+MASTERS = [*KOREAN, *sorted(FOLDER.glob("en/exercises/solved/*.ipynb"))]
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+CHECK = re.compile(r'check\("([\w-]+)"')
+
+
+def edition_of(path):
+    return path.parent.parent.parent.name
+
+
+def name_of(path):
+    return f"{edition_of(path)}/{path.stem}"
+
+
+def cells_of(path):
+    return nbformat.read(path, as_version=4).cells
+
+
+def checked_in(cells):
+    return [found[1] for cell in cells if (found := CHECK.match(cell.source))]
+
+
+def test_every_session_has_a_master_in_both_editions():
+    lectures = sorted(path.name for path in FOLDER.glob("ko/*.ipynb"))
+    assert [path.name for path in KOREAN] == lectures
+    assert sorted(path.name for path in FOLDER.glob("en/exercises/solved/*.ipynb")) == lectures
+    assert exercises.sessions() == [name[:2] for name in lectures]
+
+
+@pytest.mark.parametrize("path", KOREAN, ids=name_of)
+def test_both_masters_have_the_same_code_but_for_the_language(path):
+    korean = cells_of(path)
+    english = cells_of(FOLDER / "en" / "exercises" / "solved" / path.name)
+    assert [cell.cell_type for cell in korean] == [cell.cell_type for cell in english]
+    code = [cell.source for cell in korean if cell.cell_type == "code"]
+    other = [cell.source for cell in english if cell.cell_type == "code"]
+    assert [source.replace('LANGUAGE = "ko"', 'LANGUAGE = "en"') for source in code] == other
+
+
+@pytest.mark.parametrize("path", KOREAN, ids=name_of)
+def test_a_master_checks_every_exercise_and_nbgrader_knows_each(path):
+    session, cells = path.stem[:2], cells_of(path)
+    wanted = [*exercises.exercises_of(session), f"{session}-quiz"]
+    assert checked_in(cells) == wanted
+    graded = [cell.metadata.nbgrader for cell in cells if "nbgrader" in cell.metadata]
+    assert {meta.schema_version for meta in graded} == {3}
+    assert [meta.grade_id for meta in graded if meta.grade] == [f"check-{name}" for name in wanted]
+    answers = [meta.grade_id for meta in graded if meta.solution]
+    assert answers == [f"answer-{name}" for name in wanted]
+
+
+@pytest.mark.parametrize("path", MASTERS, ids=name_of)
+def test_every_answer_of_a_master_is_right(path):
+    notebook = run(nbformat.read(path, as_version=4), path.parent)
+    set_language(edition_of(path))
+    right = f"[{say('right')}]"
+    set_language("en")
+    for cell in notebook.cells:
+        if CHECK.match(cell.source):
+            printed = "".join(output.get("text", "") for output in cell.outputs)
+            verdicts = re.findall(r"^\[[^]]*\]", printed, re.MULTILINE)
+            assert verdicts and set(verdicts) == {right}, printed
+
+
+@pytest.mark.parametrize("path", MASTERS, ids=name_of)
+def test_the_students_copy_is_made_from_the_master_as_it_is(path, request):
+    copy = path.parent.parent / path.name
+    made = student_copy(json.loads(path.read_text(encoding="utf-8")))
+    if request.config.getoption("--update-notebooks"):
+        nbformat.write(nbformat.from_dict(made), copy)
+    assert nbformat.read(copy, as_version=4) == nbformat.from_dict(made)
+
+
+@pytest.mark.parametrize("path", MASTERS, ids=name_of)
+def test_no_answer_can_be_read_in_the_students_copy(path):
+    copy = (path.parent.parent / path.name).read_text(encoding="utf-8")
+    for cell in cells_of(path):
+        for lines in SOLUTION.findall(cell.source):
+            for line in map(str.strip, lines.splitlines()):
+                if re.match("return .{6}|answers? = .{6}", line):
+                    assert json.dumps(line, ensure_ascii=False)[1:-1] not in copy
+
+
+@pytest.mark.parametrize("path", MASTERS, ids=name_of)
+def test_a_copy_that_nobody_has_filled_in_says_not_attempted_and_no_more(path, monkeypatch):
+    monkeypatch.chdir(path.parent.parent)
+    names, printed = {}, io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for cell in cells_of(path.parent.parent / path.name):
+            if cell.cell_type == "code":
+                exec(cell.source, names)
+    not_attempted = say("not attempted")
+    set_language("en")
+    exercises.set_seed(0)
+    checks = checked_in(cells_of(path))
+    assert printed.getvalue().count(f"[{not_attempted}]") == len(checks), printed.getvalue()
