@@ -194,9 +194,9 @@ def _row(step: _Step, values: _Values, limit: float, rng: np.random.Generator) -
     value = float(values.mean())
     low, high = np.percentile(resampled_means(values[:, None], _RESAMPLES, rng), [2.5, 97.5])
     if np.isnan(limit):
-        meaning = "an F1 means nothing by itself: compare answers to the same questions"
-        cure = "judge_answers, or thresholds={'accuracy': what others reach}"
-        return value, low, high, limit, "cannot tell: no threshold", meaning, cure
+        meaning = say("an F1 means nothing by itself: compare answers to the same questions")
+        cure = say("judge_answers, or thresholds={'accuracy': what others reach}")
+        return value, low, high, limit, say("cannot tell: no threshold"), meaning, cure
 
     below, above = value < limit - _ROUNDING, value > limit + _ROUNDING
     if {"below": below, "above": above}[step.problem_if]:

@@ -12,7 +12,6 @@ from rageval_kit.wording import say, say_count, to_say
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
-_ALL = to_say("all kinds")
 _LETTERS = 160  # of a document
 
 # Whether the first and the second system found anything relevant, the failed ones first.
@@ -65,8 +64,8 @@ class _Explorer:
         self.second = widgets.Dropdown(options=names, value=result.best, description=second)
         depth = result.record["depth"]
         self.k = widgets.IntSlider(result.record["k"], 1, depth, description="k")
-        options = [(say(_ALL), _ALL), *((kind, kind) for kind in kinds)]
-        self.kind = widgets.Dropdown(options=options, description=say("kind"))
+        self._all = say("all kinds")
+        self.kind = widgets.Dropdown(options=[self._all, *kinds], description=say("kind"))
 
         # What is seen.
         self.said, self.shown = widgets.HTML(), widgets.HTML()
@@ -82,7 +81,7 @@ class _Explorer:
     def _list(self) -> None:
         """List the queries of the chosen kind, those that changed sides first."""
         chosen = [
-            qa for qa in self._result.all_qa if self.kind.value in (_ALL, str(qa.get("kind")))
+            qa for qa in self._result.all_qa if self.kind.value in (self._all, str(qa.get("kind")))
         ]
         sides = {qa["query_id"]: self._side(qa) for qa in chosen if _relevant(qa)}
         order = list(_SIDES.values())

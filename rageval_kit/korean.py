@@ -65,8 +65,15 @@ KOREAN = {
     "cannot tell: {why}": "판단 불가: {why}",
     "cannot tell: Recall@10 is not known": "판단 불가: Recall@10을 알 수 없음",
     "cannot tell: Recall@10 is {recall:.2f}": "판단 불가: Recall@10 = {recall:.2f}",
+    "cannot tell: no threshold": "판단 불가: 임계값이 없음",
+    "an F1 means nothing by itself: compare answers to the same questions": (
+        "F1은 그 자체로는 뜻이 없음: 같은 질문에 대한 다른 답과 비교할 것"
+    ),
+    "judge_answers, or thresholds={'accuracy': what others reach}": (
+        "judge_answers, 또는 thresholds={'accuracy': 다른 답이 얻은 값}"
+    ),
     "the results have depth {depth}: search with k=20": (
-        "검색 결과의 깊이가 {depth}: k=20으로 검색할 것"
+        "검색 결과의 깊이가 {depth}에 그침, k=20으로 검색할 것"
     ),
     "no query has a value": "값이 있는 질의가 없음",
     "no answers were given": "답을 주지 않음",
@@ -153,7 +160,7 @@ KOREAN = {
         "weight = {p:g} ** (rank - 1): 독자가 이 순위까지 볼 확률"
     ),
     "{label} = (1 - {p:g}) x sum of the weights of relevant documents = {rest:.4g} x ({sum})": (
-        "{label} = (1 - {p:g}) x 정답 문서의 weight의 합 = {rest:.4g} x ({sum})"
+        "{label} = (1 - {p:g}) x 정답 문서의 weight 합 = {rest:.4g} x ({sum})"
     ),
     "the denominator is k = {k}, also where fewer hits came back": (
         "분모는 k = {k}, 돌아온 검색 결과가 더 적어도 같음"
@@ -168,7 +175,8 @@ KOREAN = {
         "{label} = 상위 {k}개 안의 정답 문서 / 모든 정답 문서 = {found} / {relevant}"
     ),
     "{label} = sum of the precision at each relevant rank / all relevant = ({sum}) / {relevant}": (
-        "{label} = 정답 문서가 있는 순위마다의 정밀도의 합 / 모든 정답 문서 = ({sum}) / {relevant}"
+        "{label} = 정답 문서가 나온 순위마다 구한 정밀도의 합 / 모든 정답 문서 = ({sum}) / "
+        "{relevant}"
     ),
     "R is the number of relevant documents of the corpus: {r}": (
         "R은 말뭉치에 있는 정답 문서의 수: {r}"
@@ -242,8 +250,8 @@ KOREAN = {
     "texts": "글",
     "table of judgements": "판정 표",
     "Then validate again": "그런 다음 다시 검사하십시오",
-    "there is no {noun}": "{noun} 없음: 하나도 없습니다",
-    "Load at least one {noun}": "{noun} 하나 이상을 읽어 들이십시오",
+    "there is no {noun}": "{noun} 항목이 하나도 없습니다",
+    "Load at least one {noun}": "{noun} 항목을 하나 이상 읽어 들이십시오",
     # ------------------------ findings in a dataset: fields and ids
     "the field {field} is missing in every one (found {found})": (
         "어디에도 {field} 필드가 없습니다(있는 필드: {found})"
@@ -254,10 +262,10 @@ KOREAN = {
     "the field {field} is missing (found {found})": "{field} 필드가 없습니다(있는 필드: {found})",
     "Add {field}": "{field} 필드를 추가하십시오",
     "{field} must be a text that is not empty, found {found}": (
-        "{field} 필드에는 비어 있지 않은 글이 있어야 합니다. 지금 값: {found}"
+        "{field} 필드에는 비어 있지 않은 문자열이 있어야 합니다. 지금 값: {found}"
     ),
     "{field} must be a text that is not empty, found {found}; it is judged for {queries}": (
-        "{field} 필드에는 비어 있지 않은 글이 있어야 합니다. 지금 값: {found}; 판정에 쓴 "
+        "{field} 필드에는 비어 있지 않은 문자열이 있어야 합니다. 지금 값: {found}; 판정에 쓴 "
         "질의: {queries}"
     ),
     "Give it a {field}, or take the {noun} out": (
@@ -288,7 +296,7 @@ KOREAN = {
     ),
     "{both} differ only by {by}": "{both}: 차이는 {by}뿐입니다",
     "Write an id in one way everywhere": "같은 id는 어디서나 똑같이 쓰십시오",
-    'Make it a text: "{text}"': '글로 바꾸십시오: "{text}"',
+    'Make it a text: "{text}"': '문자열로 바꾸십시오: "{text}"',
     "Give it an id": "id를 주십시오",
     "type ({one} and {other})": "자료형({one}, {other})",
     "Unicode form (NFC and NFD)": "유니코드 정규화 형식(NFC, NFD)",
@@ -306,13 +314,13 @@ KOREAN = {
     ),
     "Remove the repeat": "중복된 것을 지우십시오",
     "{doc_id} differs from the corpus's {twin} only by {by}": (
-        "{doc_id}: 말뭉치의 {twin}, 차이는 {by}뿐입니다"
+        "{doc_id}: 말뭉치에는 {twin} 형태로 있습니다. 차이는 {by}뿐입니다"
     ),
     "Write the id as text and in the same way on both sides": (
-        "양쪽 모두 id를 글로, 똑같이 쓰십시오"
+        "양쪽 모두 id를 문자열로, 똑같이 쓰십시오"
     ),
     "a relevant_doc_id must be a text, found {found}": (
-        "relevant_doc_id는 글이어야 합니다. 지금 값: {found}"
+        "relevant_doc_id는 문자열이어야 합니다. 지금 값: {found}"
     ),
     "this relevant_doc_id is in no document": "이 relevant_doc_id를 가진 문서가 없습니다",
     "; near it: {near}": "; 비슷한 id: {near}",
@@ -326,15 +334,13 @@ KOREAN = {
     "must be a list or a dict, found {found}": "리스트나 딕셔너리여야 합니다. 지금 값: {found}",
     "holds a list within the list: {found}": "리스트 안에 리스트가 있습니다: {found}",
     "Write {meant}": "이렇게 쓰십시오: {meant}",
-    "Write {meant}, a list and not its text": (
-        "이렇게 쓰십시오: {meant} (따옴표로 감싼 글이 아니라 리스트)"
-    ),
+    "Write {meant}, a list and not its text": "이렇게 쓰십시오: {meant} (문자열이 아니라 리스트)",
     "Write {meant}, one list": "이렇게 쓰십시오: {meant} (리스트 하나)",
     "must be a list of dicts, found {found}": "딕셔너리의 리스트여야 합니다. 지금 값: {found}",
     "a passage must be a dict with doc_id and text, found {found}": (
         "구절은 doc_id와 text가 있는 딕셔너리여야 합니다. 지금 값: {found}"
     ),
-    "the document {doc_id} is not found": "문서 {doc_id} 없음: 찾을 수 없습니다",
+    "the document {doc_id} is not found": "문서를 찾을 수 없습니다: {doc_id}",
     "Correct the doc_id, or add the document": "doc_id를 고치거나 그 문서를 추가하십시오",
     "start and end must be whole numbers, start first, found {start} and {end}": (
         "start와 end는 정수이고 start가 앞이어야 합니다. 지금 값: {start}, {end}"
@@ -343,7 +349,7 @@ KOREAN = {
         "글자를 0부터 세십시오. end는 구절 바로 다음 글자의 자리입니다"
     ),
     "the text must be one that is not empty, found {found}": (
-        "text는 비어 있지 않은 글이어야 합니다. 지금 값: {found}"
+        "text는 비어 있지 않은 문자열이어야 합니다. 지금 값: {found}"
     ),
     "Copy the passage from the document": "구절을 문서에서 그대로 옮기십시오",
     "the text {text} of {doc_id} is not found there": "{doc_id} 문서에 이 글이 없습니다: {text}",
@@ -466,7 +472,7 @@ KOREAN = {
     "Keep scores in float32 at least, unrounded; copies in the corpus tie too": (
         "점수를 반올림하지 말고 float32 이상으로 두십시오. 말뭉치의 중복 문서도 동점이 됩니다"
     ),
-    "{counted} in no document: {lost}": "{counted}의 문서가 없습니다: {lost}",
+    "{counted} in no document: {lost}": "{counted}에 해당하는 문서가 없습니다: {lost}",
     "Correct them: validate_dataset(docs, all_qa) lists each with its query": (
         "고치십시오. validate_dataset(docs, all_qa)가 질의와 함께 하나씩 알려 줍니다"
     ),
@@ -489,7 +495,7 @@ KOREAN = {
         "낮추십시오"
     ),
     "k={depth} is above the corpus size {size:,}": (
-        "말뭉치의 문서 수 {size:,}보다 k={depth} 쪽이 큽니다"
+        "k={depth}: 말뭉치의 문서 수 {size:,}보다 큽니다"
     ),
     "Choose a smaller k: the last ranks can only be empty": (
         "더 작은 k를 고르십시오. 마지막 순위들은 빌 수밖에 없습니다"
@@ -554,8 +560,8 @@ KOREAN = {
         "MRR {rr:.4g} is above HitRate {hit:.4g}, and 1 / rank is at most 1 where something "
         "was found"
     ): (
-        "MRR {rr:.4g}: HitRate {hit:.4g}보다 큽니다. 찾은 질의에서도 1 / rank는 1을 넘을 수 "
-        "없습니다"
+        "MRR {rr:.4g}, HitRate {hit:.4g}: MRR이 더 큽니다. 찾은 질의에서도 1 / rank는 1을 "
+        "넘지 못하므로 있을 수 없는 값입니다"
     ),
     "Average both over the same queries": "둘 다 같은 질의로 평균하십시오",
     "this row was not checked: no metric is called so": (
@@ -622,6 +628,26 @@ KOREAN = {
         '"passages"는 []입니다.'
     ),
     "There is no answer: the documents do not say.": "답이 없습니다. 문서에 나와 있지 않습니다.",
+    # ------------------------ exercises
+    "right": "정답",
+    "wrong": "오답",
+    "not attempted": "아직 풀지 않음",
+    "put your answer in place of ... and run the cell again.": (
+        "... 자리에 답을 쓰고 셀을 다시 실행하십시오."
+    ),
+    "{found} is not right. hint({name}) helps.": (
+        "{found}: 정답이 아닙니다. 힌트를 보려면 hint({name})."
+    ),
+    "your answer ended in an error, {kind}: {error}": (
+        "답을 실행하다 오류가 났습니다. {kind}: {error}"
+    ),
+    "Hint {n} of {all}: {hint}": "힌트 {n}/{all}: {hint}",
+    "With your numbers: {answer}": "받은 수로 계산한 답: {answer}",
+    "answer with a dict of letters, such as {example}.": (
+        "글자를 담은 딕셔너리로 답하십시오. 예: {example}."
+    ),
+    "choose a, b, c or d.": "a, b, c, d 가운데 하나를 고르십시오.",
+    "{right} of {all} are right.": "{all}개 가운데 {right}개가 맞았습니다.",
     # ------------------------ prompts: English, Korean
     """\
 Documents:

@@ -409,7 +409,7 @@ def test_a_number_of_retries_that_is_none_is_refused(retries):
 
 def test_a_prompt_that_is_no_text_is_refused():
     with pytest.raises(TypeError, match="prompt must be a text"):
-        judge_answers(fake(reply()), ALL_QA, {"q2": "Naples"}, prompt=None)
+        judge_answers(fake(reply()), ALL_QA, {"q2": "Naples"}, prompt=5)
 
 
 def test_the_judge_is_told_where_nothing_answers_the_query():

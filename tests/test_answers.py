@@ -331,8 +331,8 @@ def test_a_reply_that_is_no_text_is_refused(cache):
 
 
 def test_a_prompt_that_is_no_text_is_refused():
-    with pytest.raises(TypeError, match="prompt must be a text, found None"):
-        generate_answers(Counting(), ALL_QA, RESULTS, prompt=None)
+    with pytest.raises(TypeError, match="prompt must be a text, found int 5"):
+        generate_answers(Counting(), ALL_QA, RESULTS, prompt=5)
 
 
 @pytest.mark.parametrize("prompt", ["{question}", "{context}", "", "{ question } {context}"])
