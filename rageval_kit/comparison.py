@@ -90,7 +90,10 @@ def compare(
           pairs);
         * ``verdict``: better, worse, or cannot tell, then with about how many queries could: 80 %
           power for the difference seen, at the level that Holm's correction starts from; more than
-          a thousand times as many as there are is "next to no difference".
+          a thousand times as many as there are is "next to no difference". That number is as
+          uncertain as the difference is: behind it stands how many are needed at least, for the
+          largest difference in the interval. The smallest is none, which no number of queries
+          tells.
 
     >>> all_qa = [{"query_id": f"q{i}", "relevant_doc_ids": ["A"]} for i in range(40)]
     >>> first = {f"q{i}": [{"doc_id": "A"}, {"doc_id": "B"}] for i in range(40)}
@@ -372,11 +375,20 @@ def _verdict(row: Mapping[Any, Any], n_compared: int) -> str:
     if row["difference"] == 0:
         return say("cannot tell: no difference was seen")
     # What was not told with these queries needs more of them, whatever the approximation says.
-    seen = row["wins"] + row["ties"] + row["losses"]
-    needed = max(seen + 1, queries_needed(row["effect_size"], _LEVEL / n_compared))
+    seen, level = row["wins"] + row["ties"] + row["losses"], _LEVEL / n_compared
+    needed = max(seen + 1, queries_needed(row["effect_size"], level))
     if needed > _OUT_OF_REACH * seen:
         return say("cannot tell: next to no difference was seen")
-    return say("cannot tell; about {needed:,} queries could", needed=needed)
+
+    # That many for the difference seen; so many at least, for the largest in its interval.
+    ends = abs(row["difference_low"]), abs(row["difference"]), abs(row["difference_high"])
+    largest_effect = row["effect_size"] * max(ends) / abs(row["difference"])
+    fewest = max(seen + 1, queries_needed(largest_effect, level))
+    return say(
+        "cannot tell; about {needed:,} queries could (at least {fewest:,})",
+        needed=needed,
+        fewest=fewest,
+    )
 
 
 def queries_needed(effect_size: float, level: float = _LEVEL) -> int:

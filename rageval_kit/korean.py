@@ -32,7 +32,9 @@ KOREAN = {
     "baseline": "기준",
     "better": "더 낫다",
     "worse": "더 못하다",
-    "cannot tell; about {needed:,} queries could": "판단 불가; 질의 약 {needed:,}개면 판단 가능",
+    "cannot tell; about {needed:,} queries could (at least {fewest:,})": (
+        "판단 불가; 질의 약 {needed:,}개면 판단 가능(적어도 {fewest:,}개)"
+    ),
     "cannot tell: no difference was seen": "판단 불가: 차이가 없음",
     "cannot tell: next to no difference was seen": "판단 불가: 차이가 거의 없음",
     "cannot tell: the baseline failed": "판단 불가: 기준 시스템이 실패함",

@@ -398,7 +398,7 @@ def test_a_constant_difference_has_an_interval_of_one_point():
 
 def named_queries(verdict):
     return int(
-        re.fullmatch(r"cannot tell; about ([\d,]+) queries could", verdict)[1].replace(",", "")
+        re.match(r"cannot tell; about ([\d,]+) queries could", verdict)[1].replace(",", "")
     )
 
 
@@ -434,10 +434,16 @@ def test_rounding_is_no_difference():
 
 def test_cannot_tell_names_the_queries_that_could():
     answer = compared(OLD, NEW)
-    assert (
-        answer["verdict"]
-        == f"cannot tell; about {queries_needed(answer['effect_size']):,} queries could"
-    )
+    assert named_queries(answer["verdict"]) == queries_needed(answer["effect_size"])
+
+
+def test_the_number_is_as_uncertain_as_the_difference():
+    answer = compared(OLD, NEW)
+    largest = max(abs(answer["difference_low"]), abs(answer["difference_high"]))
+    effect = answer["effect_size"] * largest / answer["difference"]
+    fewest = max(len(OLD) + 1, queries_needed(effect))
+    assert answer["verdict"].endswith(f"(at least {fewest:,})")
+    assert fewest < named_queries(answer["verdict"])
 
 
 def test_the_number_is_for_the_level_that_holms_correction_starts_from(table):
@@ -447,7 +453,7 @@ def test_the_number_is_for_the_level_that_holms_correction_starts_from(table):
 
 def test_large_numbers_are_grouped():
     answer = compared([1, 2] * 30, [2, 1] * 29 + [1, 1])
-    assert re.fullmatch(r"cannot tell; about \d{1,3}(,\d{3})+ queries could", answer["verdict"])
+    assert re.match(r"cannot tell; about \d{1,3}(,\d{3})+ queries could", answer["verdict"])
 
 
 def test_the_verdict_goes_by_the_corrected_p():
