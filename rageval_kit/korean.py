@@ -482,7 +482,7 @@ KOREAN = {
         "말뭉치에 문서가 {size:,}개인데 검색 결과는 {depth}개보다 적습니다"
     ),
     "Ask the search for k={depth}: every query must be searched to the same depth": (
-        "k={depth}로 검색하십시오. 모든 질의를 같은 깊이까지 검색해야 합니다"
+        "검색할 때 k={depth} 값을 쓰십시오. 모든 질의를 같은 깊이까지 검색해야 합니다"
     ),
     "; they end at different depths, and no score is above {limit:.4g}": (
         "; 끝나는 깊이가 서로 다르고, {limit:.4g}보다 큰 점수가 없습니다"
