@@ -257,6 +257,7 @@ READ = {
     "a diagnosis": lambda: diagnosed(QA, FIRST_20),
     "a diagnosis of few hits": lambda: diagnosed(QA, RIGHT),
     "an experiment": lambda: repr(an_experiment()),
+    "a grid": lambda: repr(rageval_kit.grid(size=[1, 2], model=["a", "b"])),
     "its report": lambda: to_markdown(an_experiment()),
     "a search": lambda: found_again(""),
     "a table of documents": lambda: load_documents([{"id": "1", "본문": "글", "쪽": "3"}]).note,
