@@ -47,3 +47,12 @@ def say(text: str, **values: Any) -> str:
     'all 3 queries have the same ranking'
     """
     return TABLES[_language].get(text, text).format(**values)
+
+
+def is_said(found: Any, text: str) -> bool:
+    """Say whether what is found is a text, in any language: tables keep the one of their making.
+
+    >>> is_said("better", "better"), is_said("더 낫다", "better"), is_said("worse", "better")
+    (True, True, False)
+    """
+    return found in (text, *(table.get(text) for table in TABLES.values()))
