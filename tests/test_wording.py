@@ -90,6 +90,12 @@ def test_every_text_of_the_code_is_in_the_table_and_no_other():
     assert set(KOREAN) - said == set()
 
 
+def test_no_text_stands_twice_in_the_table():
+    tree = ast.parse((PACKAGE / "korean.py").read_text(encoding="utf-8"))
+    tables = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    assert [len(table.keys) for table in tables] == [len(KOREAN_COUNTS), len(KOREAN)]
+
+
 def test_every_noun_that_is_counted_is_in_the_table_and_no_other():
     assert literals("say_count") == set(KOREAN_COUNTS)
 
