@@ -7,12 +7,14 @@ import unicodedata
 import warnings
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 import rageval_kit
 from rageval_kit import (
+    build_vectorstore,
     caption,
     check_results,
     check_scores,
@@ -21,13 +23,19 @@ from rageval_kit import (
     evaluate,
     experiment,
     explain,
+    explore,
     faithfulness,
+    find_duplicates,
     generate_answers,
     judge_answers,
     judge_relevance,
+    judging_form,
     load_documents,
+    load_embeddings,
     load_questions,
+    plot_comparison,
     pool_results,
+    search_all,
     set_language,
     suggest_questions,
     to_markdown,
@@ -190,6 +198,9 @@ QA = [{"query_id": f"q{i}", "relevant_doc_ids": ["A", "C"][: 1 + i % 2]} for i i
 RIGHT = {f"q{i}": [{"doc_id": "A", "score": 0.9}, {"doc_id": "B", "score": 0.5}] for i in range(40)}
 LATE = {f"q{i}": [{"doc_id": "B", "score": 0.9}, {"doc_id": "A", "score": 0.5}] for i in range(40)}
 ONE_LATE = {**RIGHT, "q1": LATE["q1"]}
+ONE_QA = [
+    {"query_id": "q1", "question": "얼마?", "ground_truth": "3만 원", "relevant_doc_ids": ["A"]}
+]
 DOCS = [{"doc_id": name, "title": name, "content": f"글 {name}"} for name in "ABC"]
 
 
@@ -327,6 +338,49 @@ def test_a_band_of_faithfulness_is_korean(korean):
     assert faithfulness("", "글").band == "빈 답"
 
 
+def test_what_changed_since_the_last_search_is_said_in_korean(korean, tmp_path):
+    asked = [{"query_id": "q1", "question": "글 A"}]
+    for docs in (DOCS, DOCS[:2]):
+        store = build_vectorstore(docs, load_embeddings("chars"))
+        results = search_all(store, asked, k=2, cache=tmp_path / "cache.sqlite")
+    assert repr(results) == (
+        "질의 1개의 검색 결과, k=2; 점수: L2 거리의 제곱, 낮을수록 좋음; "
+        "새로 검색 1개, 캐시에서 0개; 지난 검색 이후 바뀐 문서: 삭제 1개(C)"
+    )
+
+
+def test_what_a_copy_differs_in_is_said_in_korean(korean):
+    docs = [*DOCS, {**DOCS[0], "doc_id": "D"}]
+    copies = find_duplicates(docs, build_vectorstore(docs, load_embeddings("chars")))
+    assert copies.set_index("doc_id").loc["D", "differs"] == "없음"
+
+
+def test_the_form_to_judge_in_is_korean(korean, tmp_path):
+    pool = pool_results({"run": {"q1": ["B"]}}, ONE_QA, k=1)
+    _, said, _, row, keys = judging_form(pool, DOCS, tmp_path / "judged.csv").children
+    assert said.value == "1개 가운데 0개 판정함"
+    assert row.children[0].description == "0: 질문과 관계없음"
+    assert keys.placeholder == "여기를 누르고 0~3, u 키를 쓰십시오"
+
+
+def test_the_form_to_explore_in_is_korean(korean):
+    form = explore(an_experiment(), DOCS)
+    assert [choice.description for choice in form.children[0].children] == [
+        "첫째", "둘째", "k", "종류",
+    ]  # fmt: skip
+    assert form.children[1].value.startswith("질의 40개: 둘째가 놓침 0개, 둘째만 찾음 ")
+
+
+def test_a_table_made_in_korean_is_drawn_in_english(in_language):
+    in_language("ko")
+    table = compare({"old": LATE, "new": RIGHT}, QA, k=2, metrics=["RR"])
+    in_language("en")
+    ax = plot_comparison(table, "MRR@2")
+    said = [label.get_text() for label in ax.child_axes[1].get_yticklabels()]
+    assert [text.partition("\n")[0] for text in said] == ["baseline", "better"]
+    plt.close(ax.figure)
+
+
 # ---------------------------------------------------------------- what a model reads and replies
 
 
@@ -339,9 +393,6 @@ class Recorded(FakeListChatModel):
 
 
 ASKED = []
-ONE_QA = [
-    {"query_id": "q1", "question": "얼마?", "ground_truth": "3만 원", "relevant_doc_ids": ["A"]}
-]
 
 
 @pytest.fixture(autouse=True)
