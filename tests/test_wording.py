@@ -73,23 +73,27 @@ def korean(in_language):
 # ---------------------------------------------------------------- the table
 
 
-def literals(*functions):
-    """The texts that the package gives to these functions, first argument or, of a count, second.
+def given_to(*functions):
+    """What the package gives to these functions as a text: of a choice, ``a if ... else b``, both.
 
-    Of a choice, ``say("a" if ... else "b")``, both.
+    It stands first, or of a count behind the number.
     """
-    found = set()
     for path in PACKAGE.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and getattr(call.func, "id", None) in functions:
-                argument = call.args[1 if call.func.id == "say_count" else 0]
-                either = [argument.body, argument.orelse] if is_choice(argument) else [argument]
-                found |= {one.value for one in either if isinstance(one, ast.Constant)}
-    return found
+                text = call.args[1 if call.func.id == "say_count" else 0]
+                yield from [text.body, text.orelse] if isinstance(text, ast.IfExp) else [text]
 
 
-def is_choice(argument):
-    return isinstance(argument, ast.IfExp)
+def literals(*functions):
+    return {text.value for text in given_to(*functions) if isinstance(text, ast.Constant)}
+
+
+def test_a_text_is_a_literal_or_the_name_of_one():
+    kinds = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript)
+    odd = [text for text in given_to("say", "label", "say_count") if not isinstance(text, kinds)]
+    assert [ast.unparse(text) for text in odd] == []
+    assert all(isinstance(text, ast.Constant) for text in given_to("to_say"))
 
 
 def test_every_text_of_the_code_is_in_the_table_and_no_other():
