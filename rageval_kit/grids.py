@@ -15,7 +15,8 @@ from rageval_kit.comparison import as_baseline
 from rageval_kit.experiment_table import OF_BEST, OF_COST, OF_METRIC
 from rageval_kit.files import is_writable
 from rageval_kit.identity import model_name
-from rageval_kit.messages import count, is_list, shown, wrong_type
+from rageval_kit.messages import is_list, shown, wrong_type
+from rageval_kit.wording import say, say_count
 
 _TAKEN = frozenset((*OF_METRIC, *OF_BEST, *OF_COST, "system", "error"))
 
@@ -31,7 +32,7 @@ class Grid:
 
     def __repr__(self) -> str:
         axes = " x ".join(f"{axis} ({len(values)})" for axis, values in self.axes.items())
-        return f"grid of {count(len(self), 'system')}: {axes}"
+        return say("grid of {systems}: {axes}", systems=say_count(len(self), "system"), axes=axes)
 
 
 def grid(**axes: Any) -> Grid:

@@ -44,6 +44,7 @@ KOREAN = {
     "failed": "실패",
     # ------------------------ an experiment and its report
     "Experiment of {systems} over {queries}": "{systems}, {queries}의 실험",
+    "grid of {systems}: {axes}": "{systems}의 격자: {axes}",
     "best by {metric}: {best} ({mean:.3f})": "{metric} 기준 최고: {best} ({mean:.3f})",
     "{n} failed": "실패 {n}개",
     "{combinations} left out": "제외한 {combinations}",
@@ -69,7 +70,7 @@ KOREAN = {
     "cannot tell: Recall@10 is {recall:.2f}": "판단 불가: Recall@10 = {recall:.2f}",
     "cannot tell: no threshold": "판단 불가: 임계값이 없음",
     "an F1 means nothing by itself: compare answers to the same questions": (
-        "F1은 그 자체로는 뜻이 없음: 같은 질문에 대한 다른 답과 비교할 것"
+        "F1 값 하나로는 알 수 없음: 같은 질문에 대한 다른 답과 비교할 것"
     ),
     "judge_answers, or thresholds={'accuracy': what others reach}": (
         "judge_answers, 또는 thresholds={'accuracy': 다른 답이 얻은 값}"
@@ -134,7 +135,7 @@ KOREAN = {
     ),
     "left out of the mean": "평균에서 제외",
     "only {n} of {k} hits came back; the other ranks hold nothing": (
-        "검색 결과 {k}개 가운데 {n}개만 돌아옴; 나머지 순위는 비어 있음"
+        "{k}개를 요청했으나 {n}개만 검색됨; 나머지 순위는 비어 있음"
     ),
     'a document appears more than once: with duplicates="position" each of its slots counts': (
         '같은 문서가 두 번 이상 나옴: duplicates="position"이므로 자리마다 계산'
@@ -159,13 +160,13 @@ KOREAN = {
     ),
     "{label} = sum of stops here / rank = {sum}": "{label} = (stops here / rank)의 합 = {sum}",
     "weight = {p:g} ** (rank - 1): the chance that a reader looks so far": (
-        "weight = {p:g} ** (rank - 1): 독자가 이 순위까지 볼 확률"
+        "weight = {p:g} ** (rank - 1): 사용자가 이 순위까지 볼 확률"
     ),
     "{label} = (1 - {p:g}) x sum of the weights of relevant documents = {rest:.4g} x ({sum})": (
         "{label} = (1 - {p:g}) x 정답 문서의 weight 합 = {rest:.4g} x ({sum})"
     ),
     "the denominator is k = {k}, also where fewer hits came back": (
-        "분모는 k = {k}, 돌아온 검색 결과가 더 적어도 같음"
+        "분모는 k = {k}, 검색된 문서가 더 적어도 같음"
     ),
     "{label} = relevant in the first {k} / k = {found} / {k}": (
         "{label} = 상위 {k}개 안의 정답 문서 / k = {found} / {k}"
@@ -187,10 +188,10 @@ KOREAN = {
         "{label} = 상위 R개 안의 정답 문서 / R = {found} / {r}"
     ),
     "the denominator is what came back in the first {k}: {came}": (
-        "분모는 상위 {k}개 안에 돌아온 검색 결과: {came}개"
+        "분모는 상위 {k}개 안에서 실제로 검색된 문서: {came}개"
     ),
     "{label} = judged / came back = {judged} / {came}": (
-        "{label} = 판정된 것 / 돌아온 것 = {judged} / {came}"
+        "{label} = 판정된 문서 / 검색된 문서 = {judged} / {came}"
     ),
     "{label} = different documents in the first {k}": "{label} = 상위 {k}개 안의 서로 다른 문서",
     "{label} = numerator / denominator = {numerator:g} / {denominator:g}": (
@@ -227,7 +228,7 @@ KOREAN = {
     "relevant_doc_ids, found in the documents": "relevant_doc_ids(문서에서 찾음)",
     "relevant_doc_ids <- files in {answers}": "relevant_doc_ids <- {answers}에 적힌 파일",
     "{n:,} found by near={near}": "near={near} 덕분에 찾은 것 {n:,}개",
-    "{n:,} without relevant documents": "정답 문서 없음 {n:,}개",
+    "{n:,} without relevant documents": "정답 문서가 없는 질문 {n:,}개",
     "no relevant documents": "정답 문서 없음",
     "sheet {title}, not {others}": "시트 {title} 사용, {others} 제외",
     "lacks": "빠짐",
@@ -375,7 +376,7 @@ KOREAN = {
         "문서 {n}개의 내용이 같습니다({begins}...)"
     ),
     "Keep one: copies inflate some scores and crowd out others": (
-        "하나만 남기십시오. 중복 문서는 어떤 점수를 부풀리고 다른 문서를 밀어냅니다"
+        "하나만 남기십시오. 중복 문서는 일부 점수를 부풀리고 다른 문서를 밀어냅니다"
     ),
     "the question {asked} is asked {n} times": "같은 질문이 {n}번 나옵니다: {asked}",
     "Keep one: a repeated query weighs double in every mean": (
@@ -459,7 +460,7 @@ KOREAN = {
         "판정도 똑같이 합치십시오: all_qa = fold_judgements(all_qa, source_of)"
     ),
     "the query itself stands at rank 1 of {n:,} of {all:,} rankings": (
-        "순위 {all:,}개 가운데 {n:,}개에서 질의 자신이 1위입니다"
+        "질의 {all:,}개 가운데 {n:,}개에서 질의 자신이 1위로 나옵니다"
     ),
     "Leave out the hit whose doc_id is the query_id: the text is in the corpus too": (
         "doc_id가 query_id와 같은 검색 결과를 빼십시오. 질의의 글이 말뭉치에도 있습니다"
@@ -484,7 +485,7 @@ KOREAN = {
         "말뭉치에 문서가 {size:,}개인데 검색 결과는 {depth}개보다 적습니다"
     ),
     "Ask the search for k={depth}: every query must be searched to the same depth": (
-        "k={depth}로 검색하십시오. 모든 질의를 같은 깊이까지 검색해야 합니다"
+        "검색할 때 k={depth} 값을 쓰십시오. 모든 질의를 같은 깊이까지 검색해야 합니다"
     ),
     "; they end at different depths, and no score is above {limit:.4g}": (
         "; 끝나는 깊이가 서로 다르고, {limit:.4g}보다 큰 점수가 없습니다"
@@ -493,8 +494,8 @@ KOREAN = {
         "; 끝나는 깊이가 서로 다르고, {limit:.4g}보다 작은 점수가 없습니다"
     ),
     "A score threshold of the search? Then that many is what it finds; else lower it": (
-        "검색에 점수 임계값이 있습니까? 그렇다면 찾은 것이 그만큼입니다. 아니라면 임계값을 "
-        "낮추십시오"
+        "검색에 점수 임계값이 있습니까? 그렇다면 찾은 것은 그만큼이 전부입니다. 아니라면 "
+        "임계값을 낮추십시오"
     ),
     "k={depth} is above the corpus size {size:,}": (
         "k={depth}: 말뭉치의 문서 수 {size:,}보다 큽니다"
@@ -506,7 +507,7 @@ KOREAN = {
         "documents with copies stand at rank 1 of {seen:,} of {n:,} rankings, and are "
         "{copied:,} of {all:,} documents and {of_relevant:.0%} of the relevant"
     ): (
-        "순위 {n:,}개 가운데 {seen:,}개에서 중복 문서가 1위입니다. 중복 문서는 문서 "
+        "질의 {n:,}개 가운데 {seen:,}개에서 중복 문서가 1위로 나옵니다. 중복 문서는 문서 "
         "{all:,}개 가운데 {copied:,}개이고, 정답 문서의 {of_relevant:.0%}입니다"
     ),
     'Does a fusion add their scores? EnsembleRetriever needs id_key="doc_id"': (
@@ -523,13 +524,13 @@ KOREAN = {
     ),
     # ------------------------ findings in ids that nobody knows
     "hardly a hit is a document that all_qa judges for any query": (
-        "all_qa가 판정한 문서가 검색 결과에 거의 없습니다"
+        "all_qa에서 판정한 문서가 검색 결과에 거의 없습니다"
     ),
     "no hit is a document that all_qa judges for any query": (
-        "all_qa가 판정한 문서가 검색 결과에 하나도 없습니다"
+        "all_qa에서 판정한 문서가 검색 결과에 하나도 없습니다"
     ),
     ", over {queries}: {returned} was returned, {known} is judged": (
-        ", {queries}: 돌아온 id는 {returned}, 판정된 id는 {known}"
+        ", {queries}: 검색된 id는 {returned}, 판정된 id는 {known}"
     ),
     "Were the documents searched under the ids that all_qa has?": (
         "all_qa에 있는 id로 문서를 검색했습니까?"
@@ -565,7 +566,7 @@ KOREAN = {
         "MRR {rr:.4g}, HitRate {hit:.4g}: MRR이 더 큽니다. 찾은 질의에서도 1 / rank는 1을 "
         "넘지 못하므로 있을 수 없는 값입니다"
     ),
-    "Average both over the same queries": "둘 다 같은 질의로 평균하십시오",
+    "Average both over the same queries": "둘 다 같은 질의들로 평균을 내십시오",
     "this row was not checked: no metric is called so": (
         "이 행은 검사하지 않았습니다. 이런 이름의 지표가 없습니다"
     ),
@@ -586,8 +587,8 @@ KOREAN = {
     "second": "둘째",
     "kind": "종류",
     "all kinds": "모든 종류",
-    "lost": "놓침",
-    "won": "찾음",
+    "lost": "둘째가 놓침",
+    "won": "둘째만 찾음",
     "missed by both": "둘 다 못 찾음",
     "found by both": "둘 다 찾음",
     "{n:,} {side}": "{side} {n:,}개",
@@ -650,6 +651,38 @@ KOREAN = {
     ),
     "choose a, b, c or d.": "a, b, c, d 가운데 하나를 고르십시오.",
     "{right} of {all} are right.": "{all}개 가운데 {right}개가 맞았습니다.",
+    # ------------------------ labels of plots
+    "mean over queries": "질의 평균",
+    "rank": "순위",
+    "score": "점수",
+    "relevant": "정답",
+    "← better": "← 더 좋음",
+    "better →": "더 좋음 →",
+    "95 % interval": "95 % 신뢰 구간",
+    "difference, 95 % interval": "차이, 95 % 신뢰 구간",
+    "{metric}: difference to {baseline}, 95 % interval": (
+        "{metric}: 기준({baseline})과의 차이, 95 % 신뢰 구간"
+    ),
+    "cannot tell": "판단 불가",
+    "better on {n}": "{n}개에서 더 낫다",
+    "equal on {n}": "{n}개에서 같다",
+    "worse on {n}": "{n}개에서 더 못하다",
+    "{n} queries, sorted by difference": "질의 {n}개, 차이가 큰 순서",
+    "unanswerable answered": "답이 없는데 답함",
+    "answerable refused": "답이 있는데 거부함",
+    "share of queries": "질의 비율",
+    "refuse if the best hit is farther than this (distance)": (
+        "첫 결과가 이보다 멀면 답하지 않는다(거리)"
+    ),
+    "refuse if the best hit is below this (similarity)": (
+        "첫 결과가 이보다 낮으면 답하지 않는다(유사도)"
+    ),
+    "median milliseconds a query": "질의당 밀리초(중앙값)",
+    "money": "비용",
+    "{metric}, mean over the queries of a kind": "{metric}, 유형별 질의 평균",
+    "seen: {value}": "관측값: {value}",
+    "middle 95 %: {low} to {high}": "가운데 95 %: {low} ~ {high}",
+    "limit": "한계",
     # ------------------------ prompts: English, Korean
     """\
 Documents:

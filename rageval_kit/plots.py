@@ -365,8 +365,10 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
         x, y = known[["threshold", column]].iloc[-1 if right else 0]
         write(ax, name, (x, y), (0, 8), colour, ha="right" if right else "left")
 
-    below = "refuse if the best hit is below this (similarity)"
-    xlabel = label("refuse if the best hit is farther than this (distance)" if lower else below)
+    if lower:
+        xlabel = label("refuse if the best hit is farther than this (distance)")
+    else:
+        xlabel = label("refuse if the best hit is below this (similarity)")
     ax.set(ylim=(-0.03, 1.15), xlabel=xlabel, ylabel=label("share of queries"))
     return finish(ax, title)
 

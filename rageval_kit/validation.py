@@ -255,8 +255,11 @@ def _ids(records: Sequence[Record], name: str, id_field: str) -> Iterator[Findin
             continue
         value = record[id_field]
         if not isinstance(value, str) or not value.strip():
-            wanted = "{field} must be a text that is not empty, found {found}"
-            what = say(wanted, field=id_field, found=typed(value))
+            what = say(
+                "{field} must be a text that is not empty, found {found}",
+                field=id_field,
+                found=typed(value),
+            )
             yield _no_text(value, f"{say(_NAMES[name])} {position}", what)
         if isinstance(value, (str, Real)) and value == value:  # NaN is unequal to itself
             positions[type(value), value].append(position)

@@ -42,6 +42,7 @@ from fuzz_inputs import (
 from oracle import Refused, Unknown
 
 import rageval_kit
+from rageval_kit.wording import current_language
 
 
 class Wrong(Exception):
@@ -2414,6 +2415,18 @@ def expect_data_folder(a, doubts):
     return check
 
 
+def expect_set_language(a, doubts):
+    if not isinstance(a["language"], str) or a["language"] not in ("en", "ko"):
+        raise Refused("no such language")
+
+    def check(seen):
+        chosen = current_language()
+        rageval_kit.set_language("en")  # for the calls that follow
+        want(chosen == a["language"], f"the language is {chosen}")
+
+    return check
+
+
 def json_lines(data, doubts):
     lines = lines_of(a_file("x", data), doubts)
     found = []
@@ -2870,6 +2883,7 @@ EXPECT = {
     "save_run": expect_save_run,
     "save_qrels": expect_save_qrels,
     "data_folder": expect_data_folder,
+    "set_language": expect_set_language,
     "load_dataset": expect_load_dataset,
     "load_documents": expect_load_documents,
     "load_questions": expect_load_questions,

@@ -1776,6 +1776,7 @@ KINDS = {
     "split": Kind(choice_of(None, "test")),
     "data_name": Kind(choice_of("campus", "lecture", "handbook", "lectures", "..", "/")),
     "data_language": Kind(choice_of(None, "ko", "en", "runs", "fr", "..", "ko/..")),
+    "language": Kind(choice_of("en", "ko", "kr", "KO")),
     "store_folder": Kind(make_saved_store, odd_saved_store),
     "new_folder": Kind(lambda r, w: new_path("store"), odd_path),
     "new_file": Kind(
@@ -1894,6 +1895,7 @@ KIND_OF = {
     ("load_embeddings", "name"): "model_name",
     ("data_folder", "name"): "data_name",
     ("data_folder", "language"): "data_language",
+    ("set_language", "language"): "language",
     ("cached_embeddings", "path"): "new_file",
     ("build_vectorstore", "index"): "faiss_index",
     ("agreement", "exact"): "results",
