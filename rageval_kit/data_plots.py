@@ -425,8 +425,9 @@ def plot_intervals(
     """Draw a difference a row with its 95 % interval, the 0 line, and what can be told.
 
     Args:
-        table: the columns ``difference_low``, ``difference`` and ``difference_high``; where there
-            is ``p_holm``, it decides what can be told, as in `compare`, and not the interval.
+        table: the columns ``difference_low``, ``difference`` and ``difference_high``. What can be
+            told is said by ``verdict``, where the table has it, as `compare`'s, or by ``p_holm``,
+            or else by whether the interval leaves out 0.
         xlabel: what differs; None is *difference, 95 % interval*.
         ax, title: see `plot_lines`.
 
@@ -445,13 +446,13 @@ def plot_intervals(
     if table.empty or any(list(table.columns).count(column) != 1 for column in ends):
         found = f"{count(len(table), 'row')} of {name_some(list(table.columns))}"
         raise ValueError(f"plot_intervals draws the columns {', '.join(ends)}; found {found}.")
-    numbers = {column: _finite("plot_intervals", table[column], column) for column in ends}
-    if "p_holm" in table:
-        numbers["p_holm"] = _finite("plot_intervals", table["p_holm"], "p_holm")
+    known = [*ends, *(["p_holm"] if "p_holm" in table else [])]
+    numbers = {column: _finite("plot_intervals", table[column], column) for column in known}
+    drawn = table.assign(**numbers)
     ax = new_axes(ax, (11, 1.7 + 0.75 * len(table)))
 
     # The names on the left, the verdicts on the right.
-    verdicts = draw_differences(ax, pd.DataFrame(numbers))
+    verdicts = draw_differences(ax, drawn)
     ax.set_yticks(range(len(table)), drawable_names(table.index, "row"))
     beside = ax.secondary_yaxis("right")
     beside.set_yticks(range(len(table)), verdicts)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from rageval_kit.fonts import drawable, font_families, label
 from rageval_kit.messages import describe
+from rageval_kit.wording import is_said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,20 +200,32 @@ def draw_interval(ax: "Axes", row: int, ends: Iterable[float], colour: str, form
 
 
 def draw_differences(ax: "Axes", table: pd.DataFrame) -> list[str]:
-    """Draw a difference a row with its interval and 0; return the verdicts, said in words."""
-    verdicts = []
+    """Draw a difference a row with its interval and 0; return what can be told of each, in words.
+
+    Args:
+        ax: where to draw.
+        table: with the columns difference_low, difference and difference_high; ``verdict`` says
+            whether it can be told, in any language; else ``p_holm``, else whether the interval
+            leaves out 0.
+    """
+    words = []
     for row, its in enumerate(table.to_dict("records")):
         low, middle, high = (its[f"difference{end}"] for end in ("_low", "", "_high"))
         if np.isnan(middle):
-            verdicts.append(label("baseline"))
+            words.append(label("baseline"))
             continue
 
-        # Holm's p decides where it is known, else whether the interval leaves out 0.
         p = its.get("p_holm", np.nan)
         told = low > 0 or high < 0 if np.isnan(p) else p < LEVEL
-        verdict = "cannot tell" if not told else "better" if middle > 0 else "worse"
-        colour = {"better": BLUE, "worse": RED}.get(verdict, BLACK)
+        if "verdict" in its:
+            told = is_said(its["verdict"], "better") or is_said(its["verdict"], "worse")
+        if not told:
+            colour, verdict = BLACK, label("cannot tell")
+        elif middle > 0:
+            colour, verdict = BLUE, label("better")
+        else:
+            colour, verdict = RED, label("worse")
         draw_interval(ax, row, (low, middle, high), colour, "{:+.3f}")
-        verdicts.append(label(verdict) + ("" if np.isnan(p) else f"\np_holm = {p:.2g}"))
+        words.append(verdict + ("" if np.isnan(p) else f"\np_holm = {p:.2g}"))
     ax.axvline(0, color=BLACK, linewidth=1, zorder=0)
-    return verdicts
+    return words
