@@ -5,7 +5,7 @@ Names of rows, columns and groups are written in the plot; so is what colour mea
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle, pairwise
+from itertools import cycle
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,7 +25,8 @@ from rageval_kit.drawing import (
     SKY,
     WIDTH,
     Ax,
-    Pair,
+    Words,
+    along,
     draw_differences,
     finish,
     new_axes,
@@ -84,26 +85,25 @@ def plot_points(
     ax = new_axes(ax, (9, 5))
 
     # The points, each table's in its own look; nothing is to be written upon them.
-    written, taken = [], []
-    for (name, its), colour, marker in zip(
-        named.items(), cycle(COLOURS), cycle(MARKERS), strict=False
-    ):
+    words_there: list[Words] = []
+    taken = []
+    looks = zip(named.items(), cycle(COLOURS), cycle(MARKERS), strict=False)
+    for (name, its), colour, marker in looks:
         (line,) = ax.plot(its[x], its[y], marker, color=colour, linewidth=WIDTH, markersize=11)
         line.set_linestyle("-" if joined else "none")
-        taken.append(_along(its[x], its[y], 40 if joined else 1))
-        written += _words_at(name, its, x, y, words, colour)
+        taken.append(along(line.get_xydata()) if joined else line.get_xydata())
+        words_there += _words_at(name, its, x, y, words, colour)
     if curve is not None:
         name, points = _curve_over(curve, np.concatenate([its[x] for its in named.values()]))
         ax.plot(*points.T, color="#808080", linewidth=WIDTH, zorder=0)
         taken.append(points)
-        written.append((drawable(name, "curve"), tuple(points[len(points) // 2]), BLACK, True))
+        words_there.append(Words(drawable(name, "curve"), list(map(tuple, points[100::20]))))
 
-    # What must be written has its place first; the axes stay as they are.
+    # What must be written has its place first.
     ax.set(xlabel=drawable(x, "x"), ylabel=drawable(y, "y"))
     ax.margins(0.14)
     finish(ax, title)
-    written.sort(key=lambda word: not word[-1])
-    place_words(ax, written, np.vstack(taken))
+    place_words(ax, sorted(words_there, key=lambda its: not its.needed), np.vstack(taken))
     return ax
 
 
@@ -130,14 +130,6 @@ def _points_of(tables: Any, columns: list[str]) -> dict[str, pd.DataFrame]:
     return points
 
 
-def _along(across: Any, up: Any, steps: int) -> np.ndarray:
-    """Return points along a line from each point to the next, as rows of (x, y)."""
-    ends = np.column_stack([across, up])
-    share = np.linspace(0, 1, steps, endpoint=False)[:, None]
-    between = [start + share * (end - start) for start, end in pairwise(ends)]
-    return np.vstack([*between, ends])
-
-
 def _curve_over(curve: Any, across: np.ndarray) -> tuple[str, np.ndarray]:
     """Return the name of a curve, and points along it over what is drawn."""
     if not (isinstance(curve, tuple) and len(curve) == 2 and callable(curve[1])):
@@ -151,18 +143,18 @@ def _curve_over(curve: Any, across: np.ndarray) -> tuple[str, np.ndarray]:
 
 def _words_at(
     name: str, its: pd.DataFrame, x: str, y: str, words: str | None, colour: str
-) -> list[tuple[str, Pair, str, bool]]:
+) -> list[Words]:
     """Return what is to be written beside a table's points: at the first also its name."""
-    points = list(zip(its[x], its[y], strict=True))
-    texts = [""] * len(points) if words is None else [_short(value) for value in its[words]]
+    texts = [""] * len(its) if words is None else [_short(value) for value in its[words]]
     if words not in (None, x, y):
         texts[0] = f"{words} = {texts[0]}"
     if name:
         texts[0] = ", ".join(filter(None, [drawable(name, "points"), texts[0]]))
 
-    # The first says what the others are; the last is said before those between.
-    order = [0, *range(len(texts) - 1, 0, -1)]
-    return [(drawable(texts[at], ""), points[at], colour, at == 0) for at in order if texts[at]]
+    # The first says what the others are; the last has its place before those between.
+    points = list(zip(its[x], its[y], strict=True))
+    order = [at for at in (0, *range(len(texts) - 1, 0, -1)) if texts[at]]
+    return [Words(drawable(texts[at], ""), [points[at]], colour, at == 0) for at in order]
 
 
 def _short(value: Any) -> str:
@@ -582,13 +574,18 @@ def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None =
     if len(given) != 1 or not is_number(given[0]) or not np.isfinite(given[0]):
         raise ValueError(f"plot_limit draws at x=... or at y=...; found {shown(x)} and {shown(y)}.")
 
-    # The words stand at the end of the line, above the axes or at its left.
+    # The words stand above the axes, or at the line where no other is.
     words, (at,) = drawable(words, label("limit")), given
     if y is None:
         ax.axvline(at, color=BLACK, linestyle=":", linewidth=2)
         write(ax, words, (at, 1), (0, 4), ha="center", xycoords=ax.get_xaxis_transform())
         ax.set_title(ax.get_title(), pad=36)
-    else:
-        ax.axhline(at, color=BLACK, linestyle=":", linewidth=2)
-        write(ax, words, (0, at), (4, 3), va="bottom", xycoords=ax.get_yaxis_transform())
+        return ax
+    low, high = ax.get_ylim()
+    ax.set_ylim(min(low, at - 0.04 * (high - low)), max(high, at + 0.08 * (high - low)))
+    taken = [along(line.get_xydata()) for line in ax.lines]
+    ax.axhline(at, color=BLACK, linestyle=":", linewidth=2)
+    left, right = ax.get_xlim()
+    points = [(across, at) for across in np.linspace(left, right, 15)]
+    place_words(ax, [Words(words, points)], np.vstack([*taken, points]))
     return ax

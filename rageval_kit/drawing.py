@@ -5,8 +5,8 @@ says anything by colour alone: a marker, a hatch or a word says it too.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -117,42 +117,71 @@ def label_ends(ax: "Axes", lines: Sequence[Any]) -> None:
 _SIDES = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1))
 
 
-def place_words(
-    ax: "Axes", words: Iterable[tuple[str, Pair, str, bool]], taken: np.ndarray
-) -> None:
+class Words(NamedTuple):
+    """What is to be written, and where it may stand.
+
+    Attributes:
+        text: the words.
+        points: in data; the words stand beside one of them.
+        colour: of the words.
+        needed: False, if they are left out where there is no room beside a point.
+    """
+
+    text: str
+    points: Sequence[Pair]
+    colour: str = BLACK
+    needed: bool = True
+
+
+def place_words(ax: "Axes", words: Iterable[Words], taken: np.ndarray) -> None:
     """Write words beside their points, inside the axes, where they touch nothing.
 
     Args:
-        ax: laid out as it will be: the words do not change it.
-        words: each with its point in data, its colour, and whether it must be written; what need
-            not be is left out where there is no room beside the point.
-        taken: where no words may stand, in data: rows of (x, y), such as points and lines.
+        ax: as it will be: the words do not change its layout.
+        words: what is to be written, the first with its place first.
+        taken: where no words may stand, in data: rows of (x, y), such as points along lines.
     """
     ax.figure.canvas.figure.draw_without_rendering()
-    inside, scale = ax.get_window_extent(), ax.figure.dpi / 72
-    points = ax.transData.transform(taken) if len(taken) else np.empty((0, 2))
+    inside, scale = np.asarray(ax.get_window_extent().extents), ax.figure.dpi / 72
+    points = ax.transData.transform(taken)
     boxes = np.hstack([points - 5 * scale, points + 5 * scale])  # left, bottom, right, top
+    there = [text.get_window_extent().extents for text in ax.texts]
+    boxes = np.vstack([boxes, *there])
 
-    for text, xy, colour, needed in words:
-        at, half = ax.transData.transform(xy), size_of(ax, text) / 2 + 3 * scale
-
+    for text, its_points, colour, needed in words:
         # The nearest place where the words stand inside and touch nothing; else the least bad.
+        half = size_of(ax, text) / 2 + 3 * scale
         places = [
-            np.array(side) * (half + far * scale)
-            for far, side in product((7, 22, 40, 60) if needed else (7,), _SIDES)
+            (point, np.array(side) * (half + far * scale))
+            for far, point, side in product(
+                (7, 22, 40, 60)[: 4 if needed else 1], its_points, _SIDES
+            )
         ]
-        costs = [_touched(at + place, half, boxes, np.asarray(inside.extents)) for place in places]
+        centres = [ax.transData.transform(point) + shift for point, shift in places]
+        costs = [_touched(centre, half, boxes, inside) for centre in centres]
         best = int(np.argmin(costs))
         if costs[best] > 0 and not needed:
             continue
 
         # Words that stand farther away have a leader.
         style: dict[str, Any] = {"ha": "center", "va": "center"}
-        if best >= len(_SIDES):
+        if best >= len(its_points) * len(_SIDES):
             style["arrowprops"] = {"arrowstyle": "-", "color": colour, "shrinkB": 6}
-        write(ax, text, xy, tuple(places[best] / scale), colour, **style)
+        point, shift = places[best]
+        write(ax, text, point, tuple(shift / scale), colour, **style)
         ax.texts[-1].set_in_layout(False)
-        boxes = np.vstack([boxes, [*(at + places[best] - half), *(at + places[best] + half)]])
+        boxes = np.vstack([boxes, [*(centres[best] - half), *(centres[best] + half)]])
+
+
+def along(points: Any) -> np.ndarray:
+    """Return points along a line through points, as rows of (x, y).
+
+    >>> along(np.array([[0.0, 0.0], [40.0, 80.0]]))[[0, 1, -1]].tolist()
+    [[0.0, 0.0], [1.0, 2.0], [40.0, 80.0]]
+    """
+    share = np.linspace(0, 1, 40, endpoint=False)[:, None]
+    between = [start + share * (end - start) for start, end in pairwise(points)]
+    return np.vstack([*between, points])
 
 
 def size_of(ax: "Axes", text: str) -> np.ndarray:
