@@ -158,7 +158,10 @@ def _words_at(
 
 
 def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
+    """Return a value as it is written: of a number three decimals, without the zeros behind."""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    return f"{round(value, 3) or value:.6g}"
 
 
 def _finite(plot: str, values: Any, what: str) -> np.ndarray:
@@ -213,7 +216,7 @@ def plot_bars(
     draw(places, values, 0.8, **_filled(fills))
 
     # The number at the end of each bar; of many that stand side by side, of some.
-    every = 1 + len(table) // 16 if stand else 1
+    every = 1 + (len(table) - 1) // 12 if stand else 1
     for place, value, word in list(zip(places, values, words, strict=True))[::every]:
         text = f"{_short(value)}  {word}".rstrip()
         if stand:
@@ -579,8 +582,7 @@ def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None =
     if y is None:
         ax.axvline(at, color=BLACK, linestyle=":", linewidth=2)
         write(ax, words, (at, 1), (0, 4), ha="center", xycoords=ax.get_xaxis_transform())
-        ax.set_title(ax.get_title(), pad=36)
-        return ax
+        return finish(ax, ax.get_title(), pad=36)
     low, high = ax.get_ylim()
     ax.set_ylim(min(low, at - 0.04 * (high - low)), max(high, at + 0.08 * (high - low)))
     taken = [along(line.get_xydata()) for line in ax.lines]
