@@ -20,15 +20,19 @@ from rageval_kit.experiment_table import Experiment, as_experiment
 from rageval_kit.fonts import drawable, drawable_names, label
 from rageval_kit.messages import shown
 from rageval_kit.metrics import per_query
-from rageval_kit.wording import say
+from rageval_kit.wording import say, to_say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # The column that a price stands in, what it is called, and what gives it.
 _PRICES = {
-    "time": ("ms_median", "median milliseconds a query", "timed=20, and systems that are stores"),
-    "money": ("money", "money", "cost="),
+    "time": (
+        "ms_median",
+        to_say("median milliseconds a query"),
+        "timed=20, and systems that are stores",
+    ),
+    "money": ("money", to_say("money"), "cost="),
 }
 
 
