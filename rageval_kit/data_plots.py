@@ -158,7 +158,10 @@ def _words_at(
 
 
 def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
+    """Return a value as it is written: of a number three decimals, without the zeros behind."""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    return f"{round(value, 3) or value:.6g}"
 
 
 def _finite(plot: str, values: Any, what: str) -> np.ndarray:
@@ -213,7 +216,7 @@ def plot_bars(
     draw(places, values, 0.8, **_filled(fills))
 
     # The number at the end of each bar; of many that stand side by side, of some.
-    every = 1 + len(table) // 16 if stand else 1
+    every = 1 + (len(table) - 1) // 12 if stand else 1
     for place, value, word in list(zip(places, values, words, strict=True))[::every]:
         text = f"{_short(value)}  {word}".rstrip()
         if stand:
@@ -329,9 +332,7 @@ def plot_strip(
     ax.plot([min(its[0] for its in rows), max(its[-1] for its in rows)], [0, 0], linestyle="none")
     ax.margins(x=0.05)
     finish(ax, title)
-    ax.figure.canvas.figure.draw_without_rendering()
-    dot = 11 * ax.figure.dpi / 72 / np.array(ax.get_window_extent().size)
-    wide, high = dot * (abs(np.subtract(*ax.get_xlim())), len(rows))
+    wide, high = _size_of_mark(ax)
 
     # Dots that would cover each other have lanes of their own, within the height of a row.
     looks = zip(rows, cycle(COLOURS), cycle(MARKERS), strict=False)
@@ -340,6 +341,15 @@ def plot_strip(
         step = min(high, 0.8 / max(np.ptp(lanes), 1))
         ax.plot(its, row + step * lanes, marker, color=colour, markersize=10, alpha=0.7)
     return ax
+
+
+def _size_of_mark(ax: "Axes") -> tuple[float, float]:
+    """Return how wide and how high a mark is, in data, once the axes are laid out."""
+    ax.figure.canvas.figure.draw_without_rendering()
+    ends = np.array([ax.get_xlim(), ax.get_ylim()])
+    mark = 12 * ax.figure.dpi / 72 / np.array(ax.get_window_extent().size)
+    wide, high = mark * np.abs(ends[:, 1] - ends[:, 0])
+    return float(wide), float(high)
 
 
 def _lanes_of_dots(values: np.ndarray, wide: float) -> np.ndarray:
@@ -506,7 +516,17 @@ def plot_marks(
 
     ax.set_yticks(range(len(table)), drawable_names(table.index, "row"))
     ax.set(xlabel=drawable(xlabel, ""), ylim=(len(table) - 0.5, -0.5))
-    return write_key(ax, signs, title)
+    write_key(ax, signs, title)
+
+    # Marks that would cover each other stand one above the other.
+    wide, high = _size_of_mark(ax)
+    heights = np.empty(values.shape)
+    for row, its in enumerate(values.to_numpy()):
+        order = its.argsort(kind="stable")
+        heights[row, order] = row + 0.8 * high * _lanes_of_dots(its[order], wide)
+    for marks, its_heights in zip(signs, heights.T, strict=True):
+        marks.set_ydata(its_heights)
+    return ax
 
 
 def plot_cells(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> "Axes":
@@ -577,14 +597,13 @@ def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None =
     # The words stand above the axes, or at the line where no other is.
     words, (at,) = drawable(words, label("limit")), given
     if y is None:
-        ax.axvline(at, color=BLACK, linestyle=":", linewidth=2)
+        ax.axvline(at, color=BLACK, linestyle=":", linewidth=2, zorder=0)
         write(ax, words, (at, 1), (0, 4), ha="center", xycoords=ax.get_xaxis_transform())
-        ax.set_title(ax.get_title(), pad=36)
-        return ax
+        return finish(ax, ax.get_title(), pad=36)
     low, high = ax.get_ylim()
     ax.set_ylim(min(low, at - 0.04 * (high - low)), max(high, at + 0.08 * (high - low)))
     taken = [along(line.get_xydata()) for line in ax.lines]
-    ax.axhline(at, color=BLACK, linestyle=":", linewidth=2)
+    ax.axhline(at, color=BLACK, linestyle=":", linewidth=2, zorder=0)
     left, right = ax.get_xlim()
     points = [(across, at) for across in np.linspace(left, right, 15)]
     place_words(ax, [Words(words, points)], np.vstack([*taken, points]))

@@ -214,7 +214,7 @@ def write_key(ax: "Axes", handles: Sequence[Any], title: str | None) -> "Axes":
         size = legend.get_window_extent()
         if size.width <= ax.get_window_extent().width:
             break
-    return finish(ax, title, pad=size.height * 72 / ax.figure.dpi + 8)
+    return finish(ax, title, pad=size.height * 72 / ax.figure.dpi + 0.5 * TEXT + 8)
 
 
 # ---------------------------------------------------------------- differences

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rageval_kit.wording import say
+from rageval_kit.wording import in_english, say
 
 # Every font that plots choose from, the first of them that is there, and the name of its file.
 _KOREAN_FONTS = {
@@ -79,4 +79,6 @@ def label(text: str, **values: Any) -> str:
     >>> label("better on {n}", n=12)
     'better on 12'
     """
-    return drawable(say(text, **values), text.format(**values))
+    with in_english():
+        english = say(text, **values)
+    return drawable(say(text, **values), english)

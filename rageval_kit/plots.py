@@ -39,6 +39,7 @@ from rageval_kit.judgements import is_relevant, numbers, relevant_grades
 from rageval_kit.messages import count, name_some
 from rageval_kit.rankings import Hit, as_rankings
 from rageval_kit.relevance import Relevance
+from rageval_kit.wording import to_say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +80,10 @@ def plot_lines(
 
     # The axes reach from 0, or the lowest value, to a little above the highest.
     low, high = min(0.0, float(table.min().min())), max(float(table.max().max()), 1e-9)
-    ax.set_ylim(low - 0.04 * (high - low), high + 0.08 * (high - low))
+    ends = [low - 0.04 * (high - low), high + 0.08 * (high - low)]
+    if any(other.lines for other in ax.get_shared_y_axes().get_siblings(ax)):
+        ends += ax.get_ylim()  # panels that share an axis show what is in each of them
+    ax.set_ylim(min(ends), max(ends))
     if log:
         ax.set_xscale("log", base=2)
         ax.xaxis.set_major_formatter("{x:g}")
@@ -229,7 +233,7 @@ def plot_hits(
     xlabel = label("score") if xlabel is None else drawable(xlabel, label("score"))
     first, last = hits[0]["score"], hits[-1]["score"]
     if first != last:
-        better = label("← better" if first < last else "better →")
+        better = label("← better") if first < last else label("better →")
         xlabel = f"{better}    {xlabel}" if first < last else f"{xlabel}    {better}"
     ax.set_yticks(range(1, len(hits) + 1), names)
     ax.grid(axis="y", color=GREY)
@@ -365,10 +369,9 @@ def plot_abstention(curve: pd.DataFrame, ax: Ax = None, title: str | None = None
         x, y = known[["threshold", column]].iloc[-1 if right else 0]
         write(ax, name, (x, y), (0, 8), colour, ha="right" if right else "left")
 
-    if lower:
-        xlabel = label("refuse if the best hit is farther than this (distance)")
-    else:
-        xlabel = label("refuse if the best hit is below this (similarity)")
+    farther = to_say("refuse if the best hit is farther than this (distance)")
+    below = to_say("refuse if the best hit is below this (similarity)")
+    xlabel = label(farther if lower else below)
     ax.set(ylim=(-0.03, 1.15), xlabel=xlabel, ylabel=label("share of queries"))
     return finish(ax, title)
 

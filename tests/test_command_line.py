@@ -356,7 +356,7 @@ def test_check_names_a_kernel_of_another_python(capsys, monkeypatch, tmp_path, n
 
 
 def test_check_says_how_to_get_a_korean_font_and_does_not_fail(capsys, monkeypatch, no_model):
-    monkeypatch.setattr("rageval_kit.plots.korean_font", lambda: None)
+    monkeypatch.setattr("rageval_kit.fonts.korean_font", lambda: None)
     assert main(["check"]) == 0
     printed = unwrapped(capsys.readouterr().out)
     assert "[NOTE] Korean font: none" in printed
@@ -366,7 +366,7 @@ def test_check_says_how_to_get_a_korean_font_and_does_not_fail(capsys, monkeypat
 
 
 def test_check_names_the_korean_font_that_is_there(capsys, monkeypatch, no_model):
-    monkeypatch.setattr("rageval_kit.plots.korean_font", lambda: "NanumGothic")
+    monkeypatch.setattr("rageval_kit.fonts.korean_font", lambda: "NanumGothic")
     main(["check"])
     assert "[OK] Korean font: NanumGothic" in capsys.readouterr().out
 

@@ -17,7 +17,9 @@ from rageval_kit import (
     abstention_curve,
     compare,
     differences,
+    drawing,
     evaluate,
+    fonts,
     load_dataset,
     per_query,
     plot_abstention,
@@ -26,10 +28,10 @@ from rageval_kit import (
     plot_hits,
     plot_lines,
     plot_relevance_matrix,
-    plots,
     relevance_matrix,
+    set_language,
 )
-from rageval_kit.plots import BLACK, BLUE, GREY, RED
+from rageval_kit.drawing import BLACK, BLUE, GREY, RED, SKY
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -43,6 +45,7 @@ def strict_plots():
         warnings.simplefilter("error")
         yield
     plt.close("all")
+    set_language("en")
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def korean_font(tmp_path):
 
 @pytest.fixture
 def no_korean_font(monkeypatch):
-    monkeypatch.setattr(plots, "_KOREAN_FONTS", ())
+    monkeypatch.setattr(fonts, "_KOREAN_FONTS", {})
 
 
 def texts(ax):
@@ -144,7 +147,7 @@ def test_cutoffs_are_drawn_in_their_order():
 
 def test_every_line_has_the_same_width_and_a_colour_and_marker_of_its_own():
     ax = plot_lines(TABLE)
-    assert {line.get_linewidth() for line in ax.lines} == {plots._WIDTH}
+    assert {line.get_linewidth() for line in ax.lines} == {drawing.WIDTH}
     assert len({line.get_color() for line in ax.lines}) == len(TABLE)
     assert len({line.get_marker() for line in ax.lines}) == len(TABLE)
 
@@ -154,7 +157,7 @@ def test_lines_that_coincide_stand_side_by_side_by_their_width():
     ax.figure.canvas.draw()
     heights = [line.get_transform().transform((1, 1.0))[1] for line in ax.lines]
     steps = np.diff(sorted(heights)) * 72 / ax.figure.dpi
-    np.testing.assert_allclose(steps, plots._WIDTH)
+    np.testing.assert_allclose(steps, drawing.WIDTH)
     assert all((line.get_ydata() == 1).all() for line in ax.lines)
 
 
@@ -271,7 +274,7 @@ RANKED = {"q1": [{"doc_id": doc} for doc in "BCA"], "q2": [{"doc_id": doc} for d
 def test_the_matrix_is_drawn_with_a_square_a_hit_and_the_gain_in_it():
     ax = plot_relevance_matrix(relevance_matrix(GRADED, RANKED, k=3))
     colours = [matplotlib.colors.to_hex(square.get_facecolor()).upper() for square in ax.patches]
-    assert colours == [BLUE, GREY, BLUE, GREY, GREY, GREY]
+    assert colours == [SKY, GREY, SKY, GREY, GREY, GREY]
     assert {(text.get_position(), text.get_text()) for text in ax.texts} == {
         ((1, 0), "1"),
         ((3, 0), "3"),
@@ -599,15 +602,86 @@ def test_axes_of_another_kind_are_refused_in_words(draw, ax):
 
 
 def test_the_colours_are_those_of_okabe_and_ito():
-    assert len(set(plots._COLOURS)) == 7
-    assert plots._COLOURS[:3] == (BLUE, RED, plots.GREEN)
+    assert len(set(drawing.COLOURS)) == 7
+    assert drawing.COLOURS[:3] == (BLUE, RED, drawing.GREEN)
+
+
+# ---------------------------------------------------------------- the language and its font
+
+
+def shown_by(ax):
+    """Return all that is written on a figure, its numbers left out."""
+    found = {text.get_text() for text in ax.figure.findobj(matplotlib.text.Text)}
+    return {text for text in found if any(letter.isalpha() for letter in text)}
+
+
+@every_plot
+def test_what_the_kit_writes_is_korean_after_set_language(draw, korean_font):
+    english = shown_by(draw())
+    set_language("ko")
+    korean = shown_by(draw())
+    assert any("가" <= letter <= "힣" for text in korean for letter in text)
+    assert len(korean) == len(english)
+
+
+@every_plot
+def test_without_a_korean_font_the_kit_writes_english(draw, no_korean_font):
+    english = shown_by(draw())
+    set_language("ko")
+    ax = draw()
+    ax.figure.canvas.draw()  # a letter without a font would be a warning
+    assert shown_by(ax) == english
+
+
+@every_plot
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_all_that_is_written_stands_in_the_frame(draw, language, korean_font):
+    set_language(language)
+    ax = draw(title="what is to be seen")
+    for panel in [ax, *ax.child_axes]:
+        written = [*panel.texts, panel.xaxis.label, panel.yaxis.label, panel.title]
+        written = [text for text in written if text.get_text()]
+        if not written:
+            continue
+        for text, box in zip(written, boxes(written), strict=True):
+            assert ax.figure.bbox.padded(1).contains(*box.min), text
+            assert ax.figure.bbox.padded(1).contains(*box.max), text
+        assert touching(written) == []
+
+
+def test_the_verdict_of_a_korean_table_is_told_by_its_meaning(korean_font):
+    set_language("ko")
+    table = VERDICTS.assign(
+        verdict=VERDICTS["verdict"].map({"better": "더 낫다", "worse": "더 못하다"})
+    )
+    _, change = plot_comparison(table, "MRR@10").child_axes
+    assert [line.get_color() for line in change.lines[0:6:2]] == [BLUE, RED, BLACK]
+    verdicts = [label.split("\n")[0] for label in labels(change.yaxis)]
+    assert verdicts == ["기준", "더 낫다", "더 못하다", "판단 불가"]
 
 
 def test_a_korean_font_is_the_second_choice_behind_the_default(korean_font):
-    assert plots._fonts() == ["DejaVu Sans", "NanumGothic"]
-    assert plots.korean_font() == "NanumGothic"
+    assert fonts.font_families() == ["DejaVu Sans", "NanumGothic"]
+    assert fonts.korean_font() == "NanumGothic"
 
 
 def test_without_a_korean_font_there_is_none(no_korean_font):
-    assert plots._fonts() == ["DejaVu Sans"]
-    assert plots.korean_font() is None
+    assert fonts.font_families() == ["DejaVu Sans"]
+    assert fonts.korean_font() is None
+
+
+def test_a_font_installed_after_matplotlib_made_its_list_is_found(korean_font, monkeypatch):
+    (listed,) = [f for f in font_manager.fontManager.ttflist if "font.ttf" in f.fname]
+    monkeypatch.setattr(fonts, "_KOREAN_FONTS", {"NanumGothic": "font.ttf"})
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [listed.fname])
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [])
+    fonts._list_fonts_installed_since.cache_clear()
+    assert fonts.korean_font() == "NanumGothic"
+
+
+def test_the_folders_of_fonts_are_looked_through_once(no_korean_font, monkeypatch):
+    looked = []
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: looked.append(1) or [])
+    fonts._list_fonts_installed_since.cache_clear()
+    plot_lines(TABLE, title="제목")
+    assert looked == [1]
