@@ -36,8 +36,8 @@ def make_course(language: str, out: str | Path) -> dict[str, int]:
             since, is replaced.
 
     Returns:
-        How many ``notebooks``, ``exercises``, ``slides`` and ``files`` it holds. There are no
-        slides where nbconvert is not installed.
+        How many ``notebooks``, ``exercises`` and ``slides`` it holds. There are no slides where
+        nbconvert is not installed.
 
     Raises:
         ValueError: there is no such language, the kit stands in no clone, or the folder holds
@@ -62,8 +62,7 @@ def make_course(language: str, out: str | Path) -> dict[str, int]:
     # What was written.
     exercises = sum(place.startswith("notebooks/exercises/") for place in places.values())
     notebooks = sum(place.endswith(".ipynb") for place in places.values()) - exercises
-    files = len(places) + slides
-    return {"notebooks": notebooks, "exercises": exercises, "slides": slides, "files": files}
+    return {"notebooks": notebooks, "exercises": exercises, "slides": slides}
 
 
 def student_copy(master: Notebook) -> Notebook:
@@ -148,8 +147,8 @@ def _places(language: str) -> dict[str, str]:
     home = source / language
     lectures = sorted(home.glob("*.ipynb"))
     exercises = sorted(home.glob("exercises/*.ipynb"))
-    places = {_name(path): f"notebooks/{path.name}" for path in lectures}
-    places |= {_name(path): f"notebooks/exercises/{path.name}" for path in exercises}
+    places = {_name(path, CLONE): f"notebooks/{path.name}" for path in lectures}
+    places |= {_name(path, CLONE): f"notebooks/exercises/{path.name}" for path in exercises}
     places[f"notebooks/{language}/README.md"] = "README.md"
 
     # What it needs to run.
@@ -157,10 +156,10 @@ def _places(language: str) -> dict[str, str]:
     needed += _files(CLONE / "rageval_kit")
     for name in data_names([*lectures, *exercises]):
         needed += _files(CLONE / "data" / name)
-    return places | {_name(path): _name(path) for path in needed}
+    return places | {_name(path, CLONE): _name(path, CLONE) for path in needed}
 
 
-def _name(path: Path, root: Path = CLONE) -> str:
+def _name(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()
 
 

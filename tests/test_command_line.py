@@ -316,13 +316,16 @@ def test_check_looks_at_every_declared_package(capsys, no_model):
         assert f"[OK] {thing}: " in printed
 
 
-def test_check_names_what_is_missing_with_its_cure(capsys, monkeypatch, no_model):
-    monkeypatch.setattr(command_line, "CLONE", ROOT / "elsewhere")
+def test_check_names_what_is_missing_with_its_cure(capsys, monkeypatch, tmp_path, no_model):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rageval_kit.course_data._PACKAGE", tmp_path)
     assert main(["check"]) == 1
     printed = capsys.readouterr().out
     assert "[FAIL] bundled data" in printed
     assert "Cure: run from a clone" in printed
-    assert "1 of" in printed
+    assert "[FAIL] course" in printed
+    assert "Cure: unzip rageval_course.zip again" in printed
+    assert "2 of" in printed
 
 
 def test_check_names_a_package_that_is_too_old(capsys, monkeypatch, no_model):
