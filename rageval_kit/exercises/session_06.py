@@ -225,7 +225,8 @@ def rule_of_the_report(report: str, table: Table) -> str:
         return "not_five_sentences"
     if _ASKED not in report:
         return "other_metric"
-    if not all(f"{metrics[_ASKED]:.2f}" in report for metrics in table.values()):
+    figures = {float(number) for number in re.findall(r"\d+\.\d+", report)}
+    if not figures >= {metrics[_ASKED] for metrics in table.values()}:
         return "without_figures"
     named = [system for system in table if system in sentences[-1]]
     return RIGHT if named == [_best(table, _ASKED)] else "other_system"
