@@ -90,6 +90,8 @@ def _three_queries(random: Random) -> tuple[list[int], int]:
 def rule_of_two_searches(searches: Any, k: int) -> str:
     """Judge two searches, (hits, relevant hits) each: only the faulty tool may prefer the first."""
     (hits_a, found_a), (hits_b, found_b) = searches
+    if min(hits_a, hits_b) < 1:
+        return "no_hits"
     if max(hits_a, hits_b) > k:
         return "more_than_k"
     if found_a > hits_a or found_b > hits_b:
@@ -157,6 +159,7 @@ EXERCISES: dict[str, Exercise] = {
         given=lambda random: (random.choice([8, 10, 12]),),
         right=lambda k: ((1, 1), (k, 4)),
         mistakes={
+            "no_hits": lambda k: ((0, 0), (k, 4)),
             "more_than_k": lambda k: ((1, 1), (k + 1, 4)),
             "more_relevant_than_hits": lambda k: ((1, 2), (k, 4)),
             "tool_prefers_b": lambda k: ((4, 1), (4, 2)),

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from rageval_kit.exercises.kinds import NOT_ATTEMPTED, RIGHT, Exercise, Function, Made, Way
 from rageval_kit.exercises.session_04 import ndcg, ndcg_of_what_came
+from rageval_kit.wording import say
 
 Hits: TypeAlias = list[tuple[str, float]]
 Table: TypeAlias = dict[str, dict[str, float]]
@@ -250,9 +251,12 @@ def _three_systems(random: Random) -> tuple[Table]:
 
 def _report(table: Table, metric: str = _ASKED, system: str | None = None) -> str:
     figures = ", ".join(f"{name} {metrics[metric]:.2f}" for name, metrics in table.items())
-    return (
+    return say(
         "A reranker reads the first 50 hits. What is not among them is lost. "
-        f"So the metric is {metric}. It is {figures}. I take {system or _best(table, metric)}."
+        "So the metric is {metric}. Its values are {figures}. The system I take is {system}.",
+        metric=metric,
+        figures=figures,
+        system=system or _best(table, metric),
     )
 
 
