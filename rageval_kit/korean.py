@@ -683,6 +683,11 @@ KOREAN = {
     "seen: {value}": "관측값: {value}",
     "middle 95 %: {low} to {high}": "가운데 95 %: {low} ~ {high}",
     "limit": "한계",
+    "A reranker reads the first 50 hits. What is not among them is lost. "
+    "So the metric is {metric}. Its values are {figures}. The system I take is {system}.": (
+        "재순위화는 앞의 50개를 읽습니다. 그 안에 없는 문서는 잃은 것입니다. "
+        "그래서 지표는 {metric}입니다. 값은 {figures}입니다. 고른 시스템은 {system}입니다."
+    ),
     # ------------------------ prompts: English, Korean
     """\
 Documents:

@@ -84,15 +84,27 @@ class Function(Exercise):
         if not callable(answer):
             return WRONG
         cases = [given, *(self.given(Random(case)) for case in range(_CASES))]
-        answers = [answer(*deepcopy(case)) for case in cases]
+        answers = [_tried(answer, case) for case in cases]
         if all(value is None or value is ... for value in answers):
             return NOT_ATTEMPTED
 
+        # A mistake may end in an error, such as log2(1) below the line; any other error is raised.
         for key, way in self.ways().items():
-            wanted = [way(*deepcopy(case)) for case in cases]
+            wanted = [_tried(way, case) for case in cases]
             if all(map(self.same, answers, wanted)):
                 return key
+        errors = [value for value in answers if isinstance(value, Exception)]
+        if errors:
+            raise errors[0]
         return WRONG
+
+
+def _tried(way: Way, case: Given) -> Any:
+    """Return what a function makes of a case, or the error that it ends in."""
+    try:
+        return way(*deepcopy(case))
+    except Exception as error:
+        return error
 
 
 @dataclass(frozen=True)
@@ -123,7 +135,7 @@ class Made(Exercise):
 def same(answer: Any, wanted: Any, decimals: int) -> bool:
     """Say whether two answers are equal: numbers to some decimals, texts but for case and blanks.
 
-    A list, a tuple, an array and a Series of the same values are equal.
+    A list, a tuple, an array and a Series of the same values are equal, and two errors of a kind.
 
     >>> same(0.87719, 0.8772, 3), same([1, "Q01 "], (1.0, "q01"), 3), same(1, True, 3)
     (True, True, False)
@@ -141,7 +153,8 @@ def same(answer: Any, wanted: Any, decimals: int) -> bool:
     if isinstance(wanted, list) and isinstance(answer, list):
         pairs = zip(answer, wanted, strict=False)
         return len(answer) == len(wanted) and all(same(a, b, decimals) for a, b in pairs)
-    return type(answer) is type(wanted) and bool(answer == wanted)
+    alike = type(answer) is type(wanted)
+    return alike and (isinstance(wanted, Exception) or bool(answer == wanted))
 
 
 def _close(answer: float, wanted: float, decimals: int) -> bool:

@@ -33,6 +33,10 @@ def dcg_one_rank_late(gains: list[float], k: int) -> float:
     return sum(gain / math.log2(rank + 2) for rank, gain in enumerate(gains[:k], start=1))
 
 
+def dcg_from_rank_0(gains: list[float], k: int) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains[:k]))
+
+
 def _gains_and_cutoff(random: Random) -> tuple[list[float], int]:
     gains = [float(random.random() < 0.5) for _ in range(random.randint(5, 8))]
     return gains, random.randint(2, 4)
@@ -149,6 +153,7 @@ EXERCISES: dict[str, Exercise] = {
             "not_cut": dcg_not_cut,
             "reciprocal_rank": dcg_by_rank,
             "one_rank_late": dcg_one_rank_late,
+            "from_rank_0": dcg_from_rank_0,
         },
     ),
     "04-2": Function(
