@@ -44,7 +44,7 @@ NO_FIGURES = re.compile(
     r"""`[^`\n]*` | \$\$.*?\$\$ | \$[^$\n]+\$                   # code and formulas
     | \*\*(?:In\ class|수업\ 시간):\*\*[^.]*                    # the minutes
     | ^\s*(?:\#+\s*)?\d+\.\s | \*\*\d+\.\*\*                    # the numbering of lists and headings
-    | \b(?:[Nn]otebook|[Ss]ection)s?\s\d+(?:(?:,\s|\sand\s|\sto\s|\sor\s)\d+)*
+    | \b(?:[Nn]otebook|[Ss]ection|[Ss]ession)s?\s\d+(?:(?:,\s|\sand\s|\sto\s|\sor\s)\d+)*
     | \b\d\d?\s(?:January|February|March|April|May|June|July|August|September|October|November|December)\b
     | \b(?:19\d\d|20[0-3]\d)(?=\b|년)(?!,\d) | \b\d\d:\d\d\b       # dates, years, clock times
     | \b\d\d?(?:,\s\d\d?)*(?:장|절)(?![가-힣]*\d) | \b\d\d?월(?:\s\d\d?일)?
