@@ -755,9 +755,6 @@ Reply with JSON and nothing else: {"grade": 0, 1, 2 or 3, "reason": "one sentenc
 등급:
 {grades}
 다른 말 없이 JSON으로만 답하십시오: {"grade": 0, 1, 2 또는 3, "reason": "한국어 한 문장"}""",
-KOREAN = {
-    "ok": "정상",
-    "all {n} queries have the same ranking": "질의 {n}개의 순위가 모두 같습니다",
     # What a pipeline of session 14 answers, whatever it is asked.
     "Sure, that is no problem at all. Just call whenever it suits you.": (
         "네, 됩니다. 걱정 마시고 편하신 때에 전화 한 통만 주세요."
