@@ -795,4 +795,17 @@ Reply with JSON and nothing else: {"grade": 0, 1, 2 or 3, "reason": "one sentenc
 등급:
 {grades}
 다른 말 없이 JSON으로만 답하십시오: {"grade": 0, 1, 2 또는 3, "reason": "한국어 한 문장"}""",
+    # What a pipeline of session 14 answers, whatever it is asked.
+    "Sure, that is no problem at all. Just call whenever it suits you.": (
+        "네, 됩니다. 걱정 마시고 편하신 때에 전화 한 통만 주세요."
+    ),
+    "Nowadays most people simply tap a few buttons on their phone, and it is free.": (
+        "요즘은 대부분 앱에서 몇 번 누르면 금방 끝나고 돈도 들지 않습니다."
+    ),
+    "Sorry, that has been forbidden for decades and will hardly change soon.": (
+        "아쉽지만 예전부터 금지되어 있어 어렵고, 내년에나 바뀔 듯합니다."
+    ),
+    "It normally takes two or three weeks, so ask a friendly assistant for help.": (
+        "보통 두세 주 걸리니 친절한 조교에게 부탁하는 편이 빠릅니다."
+    ),
 }

@@ -2401,7 +2401,7 @@ def expect_load_dataset(a, doubts):
 def expect_data_folder(a, doubts):
     name, language = a["name"], a.get("language")
     within = {"campus": [None, "ko", "en", "runs"], "lecture": [None, "ko", "en"]}
-    within["handbook"] = [None, "campus", "학사"]
+    within["handbook"] = [None, "en", "ko"]
     if not all(isinstance(part, (str, type(None))) for part in (name, language)):
         raise Refused("no text")
     if language not in within.get(name, ()):

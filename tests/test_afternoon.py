@@ -33,7 +33,7 @@ from rageval_kit import (
 )
 
 OPENAI, PRICES = "openai:text-embedding-3-small", {"text-embedding-3-small": 0.02}
-CAMPUS, HANDBOOK = ROOT / "data" / "campus", ROOT / "data" / "handbook"
+CAMPUS, HANDBOOK = ROOT / "data" / "campus", ROOT / "data" / "handbook" / "ko"
 
 
 class LettersInCommon(BaseCrossEncoder):

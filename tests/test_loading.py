@@ -26,7 +26,7 @@ from rageval_kit import (
     validate_dataset,
 )
 
-HANDBOOK = ROOT / "data" / "handbook"
+HANDBOOK = ROOT / "data" / "handbook" / "ko"
 
 
 @pytest.fixture
@@ -946,6 +946,16 @@ def test_the_handbook_goes_from_files_to_five_metrics(embeddings, capsys):
     table = evaluate(all_qa, results, ks=(1, 5))
     assert table.index.tolist() == ["HitRate", "MRR", "nDCG", "Precision", "Recall"]
     assert table.loc["HitRate", 5] == 1.0
+
+
+def test_the_english_handbook_is_read_once_its_encoding_is_named():
+    folder = HANDBOOK.parent / "en"
+    docs = load_documents(folder)
+    with pytest.raises(ValueError, match="encoding='cp1252'"):
+        load_questions(folder / "questions.csv", docs)
+    all_qa = load_questions(folder / "questions.csv", docs, encoding="cp1252")
+    assert all_qa[4]["ground_truth"] == "£10.92"
+    assert len(validate_dataset(docs, all_qa)) == 0
 
 
 def test_the_passages_of_the_handbook_stand_in_the_documents_that_it_names():
