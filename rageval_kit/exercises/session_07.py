@@ -68,9 +68,8 @@ def precision_in_place_of_recall(ranks: Ranks, k: int, depth: int) -> tuple[floa
 
 def _ranks(random: Random) -> tuple[Ranks, int, int]:
     k, depth = 5, 20
-    ranks: Ranks = sorted(random.sample(range(1, k + 1), random.randint(1, 2)))
-    ranks += [random.randint(k + 1, depth), random.randint(depth + 1, 100), None]
-    return ranks, k, depth
+    found = sorted(random.sample(range(1, k + 1), random.randint(1, 2)))
+    return [*found, random.randint(k + 1, depth), random.randint(depth + 1, 100), None], k, depth
 
 
 # ---------------------------------------------------------------- 07-3: a cure for each
@@ -106,8 +105,14 @@ def rank_k_is_late(seen: Seen, k: int) -> dict[str, str]:
 
 def _seen(random: Random) -> tuple[Seen, int]:
     k = random.choice([3, 5])
-    fates = [(k, True), (random.randint(1, k - 1), True), (random.randint(k + 1, 50), True)]
-    fates += [(None, True), (None, False), random.choice([(None, True), (2 * k, True)])]
+    ranks = [
+        k,
+        random.randint(1, k - 1),
+        random.randint(k + 1, 50),
+        None,
+        random.choice([None, 2 * k]),
+    ]
+    fates = [*((rank, True) for rank in ranks), (None, False)]
     random.shuffle(fates)
     return {f"q{number}": its for number, its in enumerate(fates, start=1)}, k
 
