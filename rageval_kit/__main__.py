@@ -386,20 +386,17 @@ def _writable_folder() -> str:
 
 
 def _korean_font() -> str:
-    import matplotlib
-
     from rageval_kit.fonts import korean_font
 
     font = korean_font()
     if font is None:
-        listed = Path(matplotlib.get_cachedir()) / "fontlist-*.json"
-        raise LookupError(f"none in {listed}, so plots write doc_ids in place of Korean titles")
+        raise LookupError("none, so plots write doc_ids in place of Korean titles")
     return font
 
 
 _FONT_CURE = (
     "sudo apt install fonts-nanum on Debian and Ubuntu (Windows and macOS have a Korean font); "
-    "then delete that file, since matplotlib rebuilds its list of fonts only where there is none"
+    "then start Python or the notebook's kernel again"
 )
 
 

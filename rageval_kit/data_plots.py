@@ -81,6 +81,10 @@ def plot_points(
     >>> [text.get_text() for text in plot_points(sizes, "queries", "width", curve=halves).texts]
     ['root']
     """
+    strange = [name for name in (x, y, words) if not isinstance(name, str | None)]
+    if strange or x is None or y is None:
+        found = shown(strange[0]) if strange else "None"
+        raise TypeError(f"plot_points: x, y and words are names of columns; found {found}.")
     named = _points_of(tables, list(dict.fromkeys([x, y, words or x])))
     ax = new_axes(ax, (9, 5))
 
@@ -497,7 +501,9 @@ def plot_marks(
     if table.empty or not table.columns.is_unique:
         raise ValueError("plot_marks draws a table with rows, each column with its own name.")
     values = pd.DataFrame({name: _finite("plot_marks", table[name], shown(name)) for name in table})
-    strange = [name for name in joined or [] if name not in table]
+    if not isinstance(joined, list | tuple | None):
+        raise TypeError(f"plot_marks: joined is a list of columns; found {shown(joined)}.")
+    strange = [name for name in joined or [] if name not in list(table)]
     if strange:
         there = name_some(list(table.columns))
         raise ValueError(f"plot_marks: no column {shown(strange[0])} to join; there are {there}.")
