@@ -397,9 +397,7 @@ def test_a_constant_difference_has_an_interval_of_one_point():
 
 
 def named_queries(verdict):
-    return int(
-        re.match(r"cannot tell; about ([\d,]+) queries could", verdict)[1].replace(",", "")
-    )
+    return int(re.match(r"cannot tell; about ([\d,]+) queries could", verdict)[1].replace(",", ""))
 
 
 def test_better():
