@@ -509,3 +509,48 @@ def test_a_formula_that_matplotlib_cannot_draw_is_shown_as_it_is_written():
         a_notebook(text(r"$$\begin{cases}1\\0\end{cases}$$ costs `$5` or $6."))
     ).cells
     assert cell.source == r"`\begin{cases}1\\0\end{cases}` costs `$5` or $6."
+
+
+# ---------------------------------------------------------------- the lecturer's guide
+
+
+def guide_rows(language, n_cells):
+    """The rows of the guide's tables that have so many cells."""
+    guide = (ROOT / "notebooks" / language / "README.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in guide.splitlines()]
+    return [row for row in rows if len(row) == n_cells and not row[0].startswith("--")]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_guide_says_the_minutes_that_the_notebooks_say(language, request):
+    guide = ROOT / "notebooks" / language / "README.md"
+    written = guide.read_text(encoding="utf-8")
+    for path in (ROOT / "notebooks" / language).glob("*.ipynb"):
+        first = nbformat.read(path, as_version=4).cells[0].source
+        minutes = re.search(r"(\d+) ?(?:minutes|분)", first).group(1)
+        row = rf"(\| \[{path.stem}\]\([^|]*\|[^|]*\| )\d+"
+        written, n_rows = re.subn(row, rf"\g<1>{minutes}", written)
+        assert n_rows == 1, path.stem
+    if request.config.getoption("--update-notebooks"):
+        guide.write_text(written, encoding="utf-8", newline="\n")
+    assert guide.read_text(encoding="utf-8") == written
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_plans_of_the_guide_add_up(language):
+    total = 0
+    totals = []
+    for what, minutes in guide_rows(language, 2):
+        if what in ("total", "합계"):
+            assert int(minutes) == total
+            totals.append(total)
+        total = 0 if not minutes.isdigit() or what in ("total", "합계") else total + int(minutes)
+    assert totals == [120, 480, 960]
+
+
+def test_both_guides_have_the_same_sessions_minutes_questions_and_terms():
+    sessions = [[(row[0], row[2], row[3]) for row in guide_rows(x, 4)[1:23]] for x in LANGUAGES]
+    assert sessions[0] == sessions[1]
+    assert len(sessions[0]) == 22
+    terms = [{frozenset(row[:2]) for row in guide_rows(x, 3)[1:]} for x in LANGUAGES]
+    assert terms[0] == terms[1]
