@@ -605,7 +605,8 @@ def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None =
     if y is None:
         ax.axvline(at, color=BLACK, linestyle=":", linewidth=2, zorder=0)
         write(ax, words, (at, 1), (0, 4), ha="center", xycoords=ax.get_xaxis_transform())
-        return finish(ax, ax.get_title(), pad=36)
+        ax.set_title(ax.get_title(), fontsize=16, fontfamily=font_families(), pad=36)
+        return ax
     low, high = ax.get_ylim()
     ax.set_ylim(min(low, at - 0.04 * (high - low)), max(high, at + 0.08 * (high - low)))
     taken = [along(line.get_xydata()) for line in ax.lines]

@@ -130,8 +130,10 @@ def _kinds(result: Experiment, kind: str, ax: Ax, title: str | None) -> "Axes":
     # Two marks a kind, joined, with how many queries there are of it.
     names = [f"{kind} ({n:,.0f})" for kind, n in means["n"].items()]
     marks = means[[best, other]].set_axis(names)
-    words = label("{metric}, mean over the queries of a kind", metric=result.record["metrics"][0])
-    return plot_marks(marks, words, ax=ax, title=title)
+    ax = plot_marks(marks, ax=ax, title=title)
+    metric = result.record["metrics"][0]
+    ax.set_xlabel(label("{metric}, mean over the queries of a kind", metric=metric))
+    return finish(ax, None)
 
 
 def _means_by_kind(result: Experiment, names: list[str]) -> pd.DataFrame:

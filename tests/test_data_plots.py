@@ -186,7 +186,7 @@ def test_each_kind_has_a_colour_a_hatch_and_its_word():
 
 def test_every_part_is_numbered_inside_or_where_it_has_no_room_behind_the_bar():
     ax = plot_bars(COUNTS.assign(late=[1, 3]) * 10)
-    assert sorted(texts(ax)) == ["10 late", "30", "300", "400", "90", "900"]
+    assert sorted(texts(ax)) == ["10 late", "30 late", "300", "400", "90", "900"]
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["found", "late", "lost"]
     assert len({bar.get_hatch() for bar in ax.patches}) == 3
