@@ -256,3 +256,16 @@ def test_sizes_that_double_are_equally_far_apart():
     assert labels(ax.xaxis) == ["256", "512", "1024", "2048"]
     steps = np.diff(ax.transData.transform([(size, 0) for size in sizes])[:, 0])
     np.testing.assert_allclose(steps, steps[0])
+
+
+def test_panels_that_share_an_axis_show_all_that_is_in_each():
+    _, axes = plt.subplots(1, 2, figsize=(12, 5), sharey=True, layout="constrained")
+    for ax, table in zip(axes, (CURVE, CURVE / 3), strict=True):
+        plot_lines(table, ax=ax)
+    assert axes[0].get_ylim()[1] > 1
+
+
+def test_marks_in_one_place_are_all_seen():
+    ax = plot_marks(pd.DataFrame({"a": [0.5], "b": [0.5], "c": [0.9]}))
+    places = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines[1:]]
+    assert len(set(places)) == 3
