@@ -494,8 +494,7 @@ def test_what_is_asked_about_shows_its_code_and_then_its_output(asks):
 def test_slides_ask_for_no_network_and_hold_code_plots_and_formulas():
     notebook = nbformat.read(ROOT / "notebooks" / "ko" / "04_ndcg.ipynb", as_version=4)
     page = to_slides(notebook, "04_ndcg", "ko")
-    fetched = re.findall(r"""(?:src|href)=["'](?!data:|#)([^"']*)""", page)
-    assert [link for link in fetched if not link.startswith("https://")] == []
+    assert not re.search(r"""\ssrc=["'](?!data:)""", page)
     assert not re.search(r"<(script|link|img|iframe)[^>]*https?:|@import|url\(", page)
     assert '<html lang="ko">' in page
     assert 'class="display formula"' in page
