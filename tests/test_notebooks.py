@@ -24,7 +24,8 @@ def name_of(path):
 
 
 OF_A_MACHINE = re.compile(
-    r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|Warning|[\d?](it/s|s/it)|/batch"
+    r"/(home|root|work|tmp|usr|Users)/\w|[A-Z]:\\\\|0x[0-9a-f]{6,}|[a-z]Warning|[\d?](it/s|s/it)"
+    r"|/batch"
 )
 
 

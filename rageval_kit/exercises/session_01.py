@@ -4,7 +4,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any, TypeAlias
 
-from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made
+from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
 from rageval_kit.validation import find_problems
 
 Dataset: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
@@ -157,7 +157,7 @@ def rule_of_the_repair(
         return "still_errors"
     if report.warnings:
         return "still_warnings"
-    return RIGHT if its_qa == wanted_qa else WRONG
+    return RIGHT if its_qa == wanted_qa else "wrong_label"
 
 
 def _broken(random: Random) -> Dataset:
@@ -173,6 +173,10 @@ def _broken(random: Random) -> Dataset:
 def _with_only(keep_docs: int, keep_queries: int) -> Dataset:
     docs, all_qa = _clean()
     return docs[:keep_docs], all_qa[:keep_queries]
+
+
+def _with_one_label(docs: list[dict[str, Any]], all_qa: list[dict[str, Any]]) -> Dataset:
+    return _clean()[0], [qa | {"relevant_doc_ids": ["d1"]} for qa in _clean()[1]]
 
 
 def _with_the_copy(docs: list[dict[str, Any]], all_qa: list[dict[str, Any]]) -> Dataset:
@@ -218,6 +222,7 @@ EXERCISES: dict[str, Exercise] = {
             "document_deleted": lambda docs, all_qa: _with_only(2, 3),
             "still_errors": lambda docs, all_qa: (_clean()[0], all_qa),
             "still_warnings": _with_the_copy,
+            "wrong_label": _with_one_label,
         },
         rule=rule_of_the_repair,
     ),
