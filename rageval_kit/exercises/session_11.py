@@ -108,9 +108,10 @@ _REPORTS = {
     "en": "{tried} variants were compared with the old search on {n} queries. The metric was "
     "nDCG@10, chosen beforehand. The best variant is {difference} higher, interval {low} to "
     "{high}. After Holm's correction p is {p_holm}: {verdict}. {advice}",
-    "ko": "변형 {tried}가지를 질의 {n}개로 이전 검색과 비교했습니다. 지표는 미리 정한 nDCG@10입니다. "
-    "가장 좋은 변형은 {difference} 높고, 구간은 {low}에서 {high}까지입니다. 홀름 보정을 하면 p는 "
-    "{p_holm}이고, {verdict}입니다. {advice}",
+    "ko": "변형 {tried}가지를 질의 {n}개로 이전 검색과 비교했습니다. "
+    "지표는 미리 정한 nDCG@10입니다. "
+    "가장 좋은 변형은 {difference} 높고, 구간은 {low}에서 {high}까지입니다. "
+    "홀름 보정을 하면 p는 {p_holm}이고, 판정은 '{verdict}'입니다. {advice}",
 }
 _VERDICTS = {"en": ("better", "cannot tell"), "ko": ("더 낫다", "판단 불가")}
 _ADVICE = {"en": "Repeat it with new queries.", "ko": "새 질의로 다시 비교하십시오."}
@@ -152,7 +153,7 @@ def _facts(random: Random) -> tuple[Facts]:
     half = difference - random.randint(3, 9)  # the interval of one comparison excludes 0
     low, high = (difference - half) / 1000, (difference + half) / 1000
     p_holm = random.choice([random.randint(11, 39), random.randint(61, 240)]) / 1000
-    numbers = {"n": random.randint(180, 320), "tried": random.randint(6, 12)}
+    numbers: Facts = {"n": random.randint(180, 320), "tried": random.randint(6, 12)}
     numbers |= {"difference": difference / 1000, "low": low, "high": high, "p_holm": p_holm}
     return (numbers,)
 
