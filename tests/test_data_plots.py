@@ -114,6 +114,10 @@ def test_what_has_no_letters_in_a_font_is_numbered_without_a_warning(draw, no_ko
     draw(title="제목").figure.canvas.draw()
 
 
+def test_the_label_of_a_plot_with_a_key_is_drawn_without_a_warning(korean_font):
+    plot_marks(COUNTS, "유형별 질의 평균")
+
+
 @pytest.mark.parametrize(
     ("draw", "kind", "facts"),
     [
