@@ -75,7 +75,7 @@ def _two_documents(random: Random) -> tuple[Ranks]:
     return (dict(sorted(ranks.items())),)
 
 
-# ---------------------------------------------------------------- 19-3: points that are added by text
+# ---------------------------------------------------------------- 19-3: points, added up by text
 
 
 def judge_of_copies(rankings: Texts) -> str:
