@@ -1,6 +1,7 @@
 """Small checks and messages that every room uses."""
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -129,12 +130,42 @@ def show_progress(
 
 
 def progress_bar(total: int | None, what: str, unit: str) -> Any:
-    """Return tqdm's bar, which appears only for work that lasts; without a total it counts."""
-    from tqdm.auto import tqdm
+    """Return tqdm's bar, which appears only for work that lasts; without a total it counts.
 
-    disabled = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm heeds it in no notebook
+    In a notebook it is a line of text that is gone when the work is done: a bar of widgets stays in
+    the saved file as it stood, with all its state.
+    """
+    from tqdm import tqdm
+
+    disabled = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm reads it at its import
     few = total is not None and total < 2
-    return tqdm(total=total, desc=what, unit=unit, delay=3, leave=False, disable=disabled or few)
+    place = {"file": _LineOfANotebook(), "ncols": 80} if _is_in_a_notebook() else {}
+    bar = {"total": total, "desc": what, "unit": unit, "delay": 3, "leave": False}
+    return tqdm(**bar, **place, disable=disabled or few)
+
+
+def _is_in_a_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+class _LineOfANotebook:
+    """What tqdm writes to in a notebook: each line takes the place of the last one."""
+
+    def __init__(self) -> None:
+        self._shown: Any = None
+
+    def write(self, text: str) -> None:
+        from IPython.display import display
+
+        line = {"text/plain": re.sub(r"\x1b\[A|[\r\n]", "", text).strip()}
+        if self._shown is not None:
+            self._shown.update(line, raw=True)
+        elif line["text/plain"]:
+            self._shown = display(line, raw=True, display_id=True)
+
+    def flush(self) -> None:
+        """Write nothing more: each line is shown at once."""
 
 
 def describe(value: Any) -> str:

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from kernels import IS_POSSIBLE, ForkedKernel
 from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 
 pytestmark = pytest.mark.notebooks
 FOLDER = Path(__file__).parent.parent / "notebooks"
@@ -126,3 +127,19 @@ def test_notebook_is_fit_to_commit(path):
         for kind, text in cell["outputs"]:
             assert kind != "stderr", text
             assert not OF_A_MACHINE.search(text), text
+
+
+def test_a_progress_bar_leaves_nothing_in_a_notebook_that_is_run_and_saved(tmp_path):
+    waiting = """
+import time
+
+from rageval_kit.messages import show_progress
+
+for _ in show_progress(range(3), "embedding", "text"):
+    time.sleep(1.6)
+"""
+    notebook = new_notebook(cells=[new_code_cell(waiting)])
+    NotebookClient(notebook, resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [output.data for output in notebook.cells[0].outputs]
+    assert shown == [{"text/plain": ""}]  # the place where the line stood
+    assert "widgets" not in notebook.metadata

@@ -905,16 +905,16 @@ def test_a_file_of_the_store_that_cannot_be_read_is_refused(folder, kind):
 
 
 def test_the_bar_counts_documents_and_queries(monkeypatch):
-    import tqdm.auto
+    import tqdm
 
     bars = []
 
-    class Bar(tqdm.auto.tqdm):
+    class Bar(tqdm.tqdm):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
             bars.append(self)
 
-    monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
     docs = [{"doc_id": f"d{n}", "content": f"text {n}"} for n in range(150)]
     all_qa = [{"query_id": f"q{n}", "question": f"number {n}?"} for n in range(300)]
     search_all(build_vectorstore(docs, Letters()), all_qa, 1)
