@@ -202,7 +202,7 @@ def _touched(at: np.ndarray, half: np.ndarray, boxes: np.ndarray, inside: np.nda
 
 def write_key(ax: "Axes", handles: Sequence[Any], title: str | None) -> "Axes":
     """Write the names of handles above the axes, each beside its sign, the title above them."""
-    finish(ax, title)  # the fonts first: what is drawn below may be Korean
+    finish(ax, None)  # the fonts first: what is drawn below may be Korean
     ax.figure.canvas.figure.draw_without_rendering()
     style: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0.2}
     style |= {"frameon": False, "columnspacing": 1.2, "handlelength": 1.4}
