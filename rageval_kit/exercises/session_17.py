@@ -1,0 +1,203 @@
+"""Session 17, making a dataset: agreement, the pool, what unjudged documents may be worth."""
+
+import re
+from random import Random
+
+from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
+from rageval_kit.wording import current_language
+
+# ---------------------------------------------------------------- 17-1: kappa by hand
+
+
+def kappa(ours: list[int], theirs: list[int]) -> float:
+    n = len(ours)
+    seen = sum(a == b for a, b in zip(ours, theirs, strict=True)) / n
+    grades = {*ours, *theirs}
+    by_chance = sum(ours.count(g) / n * theirs.count(g) / n for g in grades)
+    return (seen - by_chance) / (1 - by_chance)
+
+
+def agreement(ours: list[int], theirs: list[int]) -> float:
+    return sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(ours)
+
+
+def kappa_of_equal_chances(ours: list[int], theirs: list[int]) -> float:
+    by_chance = 1 / len({*ours, *theirs})
+    return (agreement(ours, theirs) - by_chance) / (1 - by_chance)
+
+
+def kappa_not_divided(ours: list[int], theirs: list[int]) -> float:
+    n = len(ours)
+    by_chance = sum(ours.count(g) / n * theirs.count(g) / n for g in {*ours, *theirs})
+    return agreement(ours, theirs) - by_chance
+
+
+def kappa_of_one_judge(ours: list[int], theirs: list[int]) -> float:
+    by_chance = sum((ours.count(g) / len(ours)) ** 2 for g in {*ours, *theirs})
+    return (agreement(ours, theirs) - by_chance) / (1 - by_chance)
+
+
+def _two_judges(random: Random) -> tuple[list[int], list[int]]:
+    ours = [0, 1, 2, *random.choices([0, 1, 2, 3], [6, 2, 1, 1], k=7)]
+    theirs = [grade if random.random() < 0.7 else random.randint(0, 3) for grade in ours]
+    return ours, theirs
+
+
+# ---------------------------------------------------------------- 17-2: what is in the pool
+
+
+def pooled(rankings: dict[str, list[str]], grades: dict[str, int], k: int) -> list[str]:
+    """Return what is to be judged: in the first k of any ranking, and not judged yet."""
+    return sorted({doc for ranking in rankings.values() for doc in ranking[:k]} - {*grades})
+
+
+def pooled_not_cut(rankings: dict[str, list[str]], grades: dict[str, int], k: int) -> list[str]:
+    return pooled(rankings, grades, 100)
+
+
+def pooled_with_zeros(rankings: dict[str, list[str]], grades: dict[str, int], k: int) -> list[str]:
+    return pooled(rankings, {doc: grade for doc, grade in grades.items() if grade}, k)
+
+
+def pooled_with_judged(rankings: dict[str, list[str]], grades: dict[str, int], k: int) -> list[str]:
+    return pooled(rankings, {}, k)
+
+
+def pooled_by_both(rankings: dict[str, list[str]], grades: dict[str, int], k: int) -> list[str]:
+    one, other = rankings.values()
+    return sorted({*one[:k]} & {*other[:k]} - {*grades})
+
+
+def _rankings(random: Random) -> tuple[dict[str, list[str]], dict[str, int], int]:
+    rankings = {name: random.sample("ABCDEFGH", 5) for name in ("one", "other")}
+    judged = random.sample("ABCDEFGH", 3)
+    return rankings, dict(zip(judged, (3, 0, 0), strict=True)), 3
+
+
+# ---------------------------------------------------------------- 17-3: bounds of Precision@k
+
+
+def precision_bounds(hits: list[str]) -> list[float]:
+    """Return Precision if the unjudged hits are irrelevant, and if they are relevant."""
+    n, relevant, unjudged = len(hits), hits.count("relevant"), hits.count("unjudged")
+    return [relevant / n, (relevant + unjudged) / n]
+
+
+def precision_of_judged(hits: list[str]) -> list[float]:
+    judged = [hit for hit in hits if hit != "unjudged"]
+    return [judged.count("relevant") / len(judged)] * 2
+
+
+def precision_as_irrelevant(hits: list[str]) -> list[float]:
+    return [hits.count("relevant") / len(hits)] * 2
+
+
+def bounds_exchanged(hits: list[str]) -> list[float]:
+    return precision_bounds(hits)[::-1]
+
+
+def share_unjudged(hits: list[str]) -> list[float]:
+    return [hits.count("relevant") / len(hits), hits.count("unjudged") / len(hits)]
+
+
+def _hits(random: Random) -> tuple[list[str]]:
+    hits = ["relevant"] * random.randint(1, 3) + ["unjudged"] * random.randint(2, 3)
+    hits += ["irrelevant"] * (8 - len(hits))
+    return (random.sample(hits, 8),)
+
+
+# ---------------------------------------------------------------- 17-4: a report of five sentences
+
+_TOLD = {
+    "en": (
+        "We compared a model with a person on {questions} questions. "
+        "They gave equal grades to {agreement} of the pairs. "
+        "A judge who always says 0 would agree in {always_0}. "
+        "Kappa is {kappa}, with an interval from {low} to {high}. "
+        "Whether the model is as good as a second person, these questions cannot tell."
+    ),
+    "ko": (
+        "질문 {questions}개로 모델과 사람의 판정을 비교했습니다. "
+        "등급이 같은 쌍의 비율은 {agreement}입니다. "
+        "언제나 0이라고 하는 판정자라면 {always_0}이 일치합니다. "
+        "카파는 {kappa}이고 구간은 {low}에서 {high}입니다. "
+        "모델이 두 번째 사람만큼 잘하는지는 이 질문들로 판단할 수 없습니다."
+    ),
+}
+_OPEN = ("cannot tell", "can not tell", "판단할 수 없", "판단 불가", "알 수 없")
+
+
+def report(facts: dict[str, float]) -> str:
+    return _TOLD[current_language()].format(**facts)
+
+
+def rule_of_the_report(text: str, facts: dict[str, float]) -> str:
+    """Judge a report: five sentences, the figures that it needs, and a careful verdict."""
+    if len(re.findall(r"[.!?](?=\s|$)", text.strip())) != 5:
+        return "not_five"
+    told = re.findall(r"\d+(?:\.\d+)?", text)
+    if str(facts["always_0"]) not in told:
+        return "no_baseline"
+    if any(str(facts[name]) not in told for name in ("kappa", "low", "high", "questions")):
+        return "figures_missing"
+    return RIGHT if any(words in text.lower() for words in _OPEN) else "too_sure"
+
+
+def _facts(random: Random) -> tuple[dict[str, float]]:
+    middle, half = random.uniform(0.3, 0.5), random.uniform(0.2, 0.25)
+    facts = {
+        "questions": random.randint(8, 14),
+        "agreement": round(random.uniform(0.78, 0.84), 2),
+        "always_0": round(random.uniform(0.85, 0.9), 2),
+        "kappa": round(middle, 2),
+        "low": round(middle - half, 2),
+        "high": round(middle + half, 2),
+    }
+    return (facts,)
+
+
+EXERCISES: dict[str, Exercise] = {
+    "17-1": Function(
+        given=_two_judges,
+        right=kappa,
+        mistakes={
+            "agreement": agreement,
+            "equal_chances": kappa_of_equal_chances,
+            "not_divided": kappa_not_divided,
+            "one_judge": kappa_of_one_judge,
+        },
+    ),
+    "17-2": Exercise(
+        given=_rankings,
+        right=pooled,
+        mistakes={
+            "not_cut": pooled_not_cut,
+            "zeros_again": pooled_with_zeros,
+            "judged_again": pooled_with_judged,
+            "found_by_both": pooled_by_both,
+        },
+    ),
+    "17-3": Exercise(
+        given=_hits,
+        right=precision_bounds,
+        mistakes={
+            "judged_only": precision_of_judged,
+            "as_irrelevant": precision_as_irrelevant,
+            "exchanged": bounds_exchanged,
+            "share_of_unjudged": share_unjudged,
+        },
+    ),
+    "17-4": Made(
+        given=_facts,
+        right=report,
+        mistakes={
+            "not_five": lambda facts: report(facts) + " " + report(facts),
+            "no_baseline": lambda facts: report(facts | {"always_0": "..."}).replace("...", "much"),
+            "figures_missing": lambda facts: report(
+                facts | {"kappa": "low", "low": "a", "high": "b"}
+            ),
+            "too_sure": lambda facts: re.sub("|".join(_OPEN), "can tell", report(facts)),
+        },
+        rule=rule_of_the_report,
+    ),
+}
