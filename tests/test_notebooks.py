@@ -127,6 +127,7 @@ def test_notebook_is_fit_to_commit(path):
         for kind, text in cell["outputs"]:
             assert kind != "stderr", text
             assert not OF_A_MACHINE.search(text), text
+            assert not re.search(r" \\$", text, re.MULTILINE), f"this table wraps: {text}"
 
 
 def test_a_progress_bar_leaves_nothing_in_a_notebook_that_is_run_and_saved(tmp_path):
