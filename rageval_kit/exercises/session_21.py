@@ -1,4 +1,4 @@
-"""Session 21, the whole grid: how many are compared, what the best is flattered by, and a report."""
+"""Session 21, the whole grid: how many are compared, how the best is flattered, and a report."""
 
 import re
 from math import prod
@@ -123,7 +123,7 @@ def _rows(random: Random) -> tuple[Rows]:
     return (dict(sorted(rows.items())),)
 
 
-# ---------------------------------------------------------------- 21-4: a decision in five sentences
+# ---------------------------------------------------------------- 21-4: a report of five sentences
 
 Table: TypeAlias = dict[str, dict[str, Any]]  # by system
 
@@ -134,29 +134,24 @@ def choice(table: Table) -> str:
 
 
 def judge_of_report(answer: dict[str, str], table: Table, queries: int) -> str:
-    # The choice: as good as the best, and the cheapest of those.
     system, report = answer["system"], answer["report"]
-    if table[system]["told_from_best"]:
-        return "told_worse"
-    if system != choice(table):
-        return "dearer"
-
-    # The form, and the figures that belong in it.
-    if len(re.findall(r"[.!?](?=\s|$)", report.strip())) != 5:
-        return "not_five"
-    if not re.search(rf"(?<!\w){system}(?!\d)", report):
-        return "not_named"
     row = table[system]
-    if not _holds(report, row["held_out"]):
-        return "flattered"
-    if not (_holds(report, queries) and _holds(report, row["characters"])):
-        return "figure_missing"
-
-    # The verdict, in either language.
-    is_told = row["p_holm"] < 0.05
+    ends = re.findall(r"[.!?](?=\s|$)", report.strip())
     says_better = bool(re.search(r"\bbetter than|더 낫|더 나은|더 나음", report))
     says_open = bool(re.search(r"cannot tell|판단 불가", report))
-    return RIGHT if (says_better, says_open) == (is_told, not is_told) else "verdict_disagrees"
+    is_told = (row["p_holm"] or 1) < 0.05
+
+    # The choice, then the form, the figures and the verdict: the first fault is said.
+    faults = {
+        "told_worse": row["told_from_best"],
+        "dearer": system != choice(table),
+        "not_five": len(ends) != 5,
+        "not_named": not re.search(rf"(?<!\w){system}(?!\d)", report),
+        "flattered": not _holds(report, row["held_out"]),
+        "figure_missing": not (_holds(report, queries) and _holds(report, row["characters"])),
+        "verdict_disagrees": (says_better, says_open) != (is_told, not is_told),
+    }
+    return next((fault for fault, is_so in faults.items() if is_so), RIGHT)
 
 
 def _holds(report: str, value: float) -> bool:
@@ -217,7 +212,7 @@ def report_with_other_verdict(table: Table, queries: int) -> dict[str, str]:
 
 def _table(random: Random) -> tuple[Table, int]:
     # From the best to the baseline: mean, p, told from the best, characters.
-    rows: list[tuple[float, float | None, bool, int]] = [
+    rows: list[tuple[Any, ...]] = [
         (random.randint(815, 830) / 1000, 0.001, False, random.randint(6000, 7000)),
         (random.randint(800, 812) / 1000, 0.004, False, random.randint(3000, 4000)),
         (random.randint(780, 795) / 1000, random.choice([0.031, 0.084]), False, 2100),
