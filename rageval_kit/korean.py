@@ -638,9 +638,33 @@ KOREAN = {
     "put your answer in place of ... and run the cell again.": (
         "... 자리에 답을 쓰고 셀을 다시 실행하십시오."
     ),
-    "{found} is not right. hint({name}) helps.": (
-        "{found}: 정답이 아닙니다. 힌트를 보려면 hint({name})."
+    "it returns None. Put its lines in place of ... and end it with return.": (
+        "함수가 None을 돌려줍니다. ... 자리에 코드를 쓰고 return으로 끝내십시오."
     ),
+    "{found} is not right.": "{found}: 정답이 아닙니다.",
+    "hint({name}) helps.": "힌트를 보려면 hint({name})를 실행하십시오.",
+    "the answer is {wanted}; found {found}.": (
+        "답의 형태가 다릅니다. 필요한 것: {wanted}. 받은 것: {found}."
+    ),
+    "{found} is rounded too far: give {n} decimals.": (
+        "{found}: 너무 일찍 반올림했습니다. 소수 {n}자리까지 쓰십시오."
+    ),
+    "give the function itself, without parentheses; found {found}.": (
+        "괄호를 붙이지 말고 함수 자체를 넘기십시오. 받은 것: {found}."
+    ),
+    "with {case} it returns {found}, and {wanted} is right.": (
+        "인자가 {case}일 때 돌려준 값은 {found}, 옳은 값은 {wanted}입니다."
+    ),
+    "a number": "숫자",
+    "a string": "문자열",
+    "a list": "리스트",
+    "a list of numbers": "숫자의 리스트",
+    "a list of strings": "문자열의 리스트",
+    "a dict": "딕셔너리",
+    "a dict with the keys {keys}": "키가 {keys}인 딕셔너리",
+    "a tuple ({parts})": "튜플({parts})",
+    "True or False": "True 또는 False",
+    "something else": "다른 형태의 값",
     "your answer ended in an error, {kind}: {error}": (
         "답을 실행하다 오류가 났습니다. {kind}: {error}"
     ),

@@ -24,13 +24,13 @@ def as_cutoff(k: Any, name: str = "k", most: int = 10**12) -> int:
     return int(k)
 
 
-def shown(value: Any) -> str:
-    """Return a value as Python writes it, cut where it is long.
+def shown(value: Any, most: int = 60) -> str:
+    """Return a value as Python writes it, cut where it is longer than `most` letters.
 
     >>> shown("q1"), shown("x" * 100)
     ("'q1'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...")
     """
-    return _cut(value, repr, most=60)
+    return _cut(value, repr, most)
 
 
 def typed(value: Any) -> str:

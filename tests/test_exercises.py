@@ -125,6 +125,55 @@ def test_an_answer_that_no_mistake_explains_is_wrong_and_pointed_to_the_hint(cap
     assert "17 is not right. hint('04-3')" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "sentence"),
+    [
+        ("00-1", "[1, 2]", "the answer is a list of numbers; found str '[1, 2]'."),
+        ("00-1", ["1", "2"], "the answer is a list of numbers; found list ['1', '2']."),
+        ("00-2", "0.5", "the answer is a number; found str '0.5'."),
+        ("06-1", ["HitRate@5"], "the answer is a dict with the keys 'A', 'B', 'C', 'D', 'E'"),
+        ("04-5", None, "the answer is a tuple (a list of numbers, a number, a number)"),
+        ("04-1", 1.5, "give the function itself, without parentheses; found float 1.5."),
+    ],
+)
+def test_an_answer_of_another_form_is_told_the_form(name, answer, sentence, capsys):
+    assert not check(name, answer)
+    assert sentence in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_number_that_is_rounded_too_far_is_told_the_decimals(capsys):
+    set_seed(20260012)
+    its_given = given("04-3")
+    assert not check("04-3", round(kit.exercises_of("04")["04-3"].right(*its_given), 2))
+    assert "is rounded too far: give 3 decimals" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_wrong_function_is_shown_a_case(capsys):
+    assert not check("04-1", lambda gains, k: 17)
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"with \(\[.*\], \d\) it returns 17, and [\d.]+ is right", out)
+
+
+def test_a_function_that_forgets_return_is_told(capsys):
+    assert not check("04-1", lambda gains, k: None)
+    assert "it returns None" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("open_parts", [{"A": ..., "B": ...}, [..., ...]])
+def test_an_answer_that_is_open_in_all_its_parts_is_not_attempted(open_parts, capsys):
+    assert not check("06-1", open_parts)
+    assert "[not attempted]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("answer", [None, "x", 0, float("nan"), [], [1], {1: 2}, {1}, len, [None]])
+@pytest.mark.parametrize("name", NAMES)
+def test_no_answer_ends_in_a_traceback(name, answer, language, capsys):
+    set_language(language)
+    assert not check(name, answer)
+    assert capsys.readouterr().out
+
+
 def test_an_error_in_the_answer_is_said_and_stops_nothing(capsys):
     assert not check("04-1", lambda gains, k: gains["k"])
     assert "TypeError" in capsys.readouterr().out

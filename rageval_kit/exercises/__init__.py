@@ -11,7 +11,7 @@ False
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, ValuesView
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -22,14 +22,26 @@ from random import Random
 from textwrap import dedent, fill
 from typing import Any
 
-from rageval_kit.exercises.kinds import NOT_ATTEMPTED, RIGHT, WRONG, Exercise, Function, Given
+from rageval_kit.exercises.kinds import (
+    NOT_ATTEMPTED,
+    RIGHT,
+    WRONG,
+    Exercise,
+    Function,
+    Given,
+    Made,
+    are_alike,
+    form,
+    rounded,
+    same,
+)
 from rageval_kit.messages import name_some, shown, typed
 from rageval_kit.wording import current_language, say
 
 __all__ = ["ask", "check", "given", "hint", "set_seed", "solution"]
 
 _LETTERS = "abcd"
-_WIDTH = 100  # of a line that is printed
+_WIDTHS = {"en": 100, "ko": 60}  # of a printed line: a Korean letter is as wide as two others
 
 _seed = 0
 _hints_given: dict[str, int] = {}
@@ -91,32 +103,79 @@ def check(name: str, answer: Any) -> Outcome:
 
 
 def _checked(name: str, answer: Any) -> Outcome:
-    words = _texts(_session_of(name))[name]
+    exercise, words = _exercise(name), _texts(_session_of(name))[name]
     try:
-        verdict = NOT_ATTEMPTED if answer is ... else _exercise(name).judge(answer, _drawn(name))
+        verdict = NOT_ATTEMPTED if _is_open(answer) else exercise.judge(answer, _drawn(name))
     except NotImplementedError:  # what nbgrader puts in place of a solution
         verdict = NOT_ATTEMPTED
     except Exception as error:
-        kind = type(error).__name__
-        found = say("your answer ended in an error, {kind}: {error}", kind=kind, error=error)
-        return Outcome(False, _line(say("wrong"), name, found))
+        return Outcome(False, _line(say("wrong"), name, _of_an_error(exercise, answer, error)))
 
     # What is said of each verdict.
     if verdict == RIGHT:
         return Outcome(True, _line(say("right"), name, words["right"]))
     if verdict == NOT_ATTEMPTED:
         cure = say("put your answer in place of ... and run the cell again.")
+        if callable(answer):
+            cure = say("it returns None. Put its lines in place of ... and end it with return.")
         return Outcome(False, _line(say("not attempted"), name, cure))
     if verdict == WRONG:
-        found = say(
-            "{found} is not right. hint({name}) helps.", found=shown(answer), name=repr(name)
-        )
-        return Outcome(False, _line(say("wrong"), name, found))
+        found = _of_a_wrong_answer(exercise, answer, _drawn(name))
+        cure = say("hint({name}) helps.", name=repr(name))
+        return Outcome(False, _line(say("wrong"), name, f"{found} {cure}"))
     return Outcome(False, _line(say("wrong"), name, words["mistakes"][verdict]))
 
 
+def _is_open(answer: Any) -> bool:
+    """Say whether an answer still is ..., as a whole or in all its parts."""
+    parts = answer.values() if isinstance(answer, Mapping) else answer
+    if isinstance(parts, (list, tuple, ValuesView)) and parts:
+        return all(part is ... for part in parts)
+    return answer is ...
+
+
+def _of_an_error(exercise: Exercise, answer: Any, error: Exception) -> str:
+    """Say what a function ended in, or in what form an answer is wanted that could not be read."""
+    if not isinstance(exercise, Made):
+        kind = type(error).__name__
+        return say("your answer ended in an error, {kind}: {error}", kind=kind, error=error)
+    return say(
+        "the answer is {wanted}; found {found}.", wanted=exercise.wanted, found=typed(answer)
+    )
+
+
+def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str:
+    """Say the most helpful thing about an answer that no known mistake explains."""
+    if isinstance(exercise, Function):
+        if not callable(answer):
+            return say(
+                "give the function itself, without parentheses; found {found}.", found=typed(answer)
+            )
+        case, found, wanted = exercise.first_difference(answer, its_given)
+        values = {"case": shown(case, 200), "found": shown(found), "wanted": shown(wanted)}
+        return say("with {case} it returns {found}, and {wanted} is right.", **values)
+
+    # A value: of another form, too short of decimals, or just wrong.
+    right = exercise.right(*deepcopy(its_given))
+    if not are_alike(answer, right):
+        return say(
+            "the answer is {wanted}; found {found}.", wanted=form(right), found=typed(answer)
+        )
+    if any(same(answer, rounded(right, n), 9) for n in range(1, exercise.decimals)):
+        decimals = exercise.decimals
+        return say(
+            "{found} is rounded too far: give {n} decimals.", found=shown(answer), n=decimals
+        )
+    return say("{found} is not right.", found=shown(answer))
+
+
 def _line(verdict: str, name: str, text: str) -> str:
-    return fill(f"[{verdict}] {name}: {' '.join(text.split())}", _WIDTH, break_long_words=False)
+    return _filled(f"[{verdict}] {name}: {' '.join(text.split())}")
+
+
+def _filled(text: str, indent: str = "") -> str:
+    width = _WIDTHS[current_language()]
+    return fill(text, width, subsequent_indent=indent, break_long_words=False)
 
 
 def hint(name: str) -> None:
@@ -129,7 +188,7 @@ def hint(name: str) -> None:
     number = min(_hints_given.get(name, 0), len(hints) - 1)
     _hints_given[name] = number + 1
     text = " ".join(hints[number].split())
-    print(fill(say("Hint {n} of {all}: {hint}", n=number + 1, all=len(hints), hint=text), _WIDTH))
+    print(_filled(say("Hint {n} of {all}: {hint}", n=number + 1, all=len(hints), hint=text)))
 
 
 def solution(name: str) -> None:
@@ -147,18 +206,8 @@ def solution(name: str) -> None:
         print("\n" + dedent(getsource(exercise.right)).strip())
     else:
         answer = exercise.right(*deepcopy(_drawn(name)))
-        shown_as = _rounded(answer, exercise.decimals)
+        shown_as = rounded(answer, exercise.decimals)
         print("\n" + say("With your numbers: {answer}", answer=shown_as))
-
-
-def _rounded(value: Any, decimals: int) -> Any:
-    if isinstance(value, float):
-        return round(value, decimals)
-    if isinstance(value, (list, tuple)):
-        return [_rounded(part, decimals) for part in value]
-    if isinstance(value, Mapping):
-        return {key: _rounded(part, decimals) for key, part in value.items()}
-    return value
 
 
 # ---------------------------------------------------------------- the ten questions
@@ -174,9 +223,9 @@ def ask(session: str) -> None:
         KeyError: there is no such session.
     """
     for number, question in enumerate(_texts(session)["quiz"], start=1):
-        print(fill(f"{number}. {' '.join(question['question'].split())}", _WIDTH))
+        print(_filled(f"{number}. {' '.join(question['question'].split())}"))
         for letter, (choice, _) in zip(_LETTERS, _choices(session, number), strict=True):
-            print(fill(f"   {letter}) {choice}", _WIDTH, subsequent_indent="      "))
+            print(_filled(f"   {letter}) {choice}", indent="      "))
         print()
 
 

@@ -12,10 +12,21 @@ from numbers import Real
 from random import Random
 from typing import Any, TypeAlias
 
+from rageval_kit.wording import say, to_say
+
 RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
 
 Given: TypeAlias = tuple[Any, ...]
 Way: TypeAlias = Callable[..., Any]  # from what is given to an answer, right or wrong
+
+_FORMS: dict[type, str] = {
+    bool: to_say("True or False"),
+    Real: to_say("a number"),
+    str: to_say("a string"),
+    Mapping: to_say("a dict"),
+}
+_A_LIST = to_say("a list")
+_LISTS = {"a number": to_say("a list of numbers"), "a string": to_say("a list of strings")}
 
 _CASES = 30  # that a student's function is tried on
 _DRAWS = 1_000
@@ -98,6 +109,14 @@ class Function(Exercise):
             raise errors[0]
         return WRONG
 
+    def first_difference(self, answer: Way, given: Given) -> tuple[Given, Any, Any]:
+        """Return the first case where a wrong function differs: it, what came and what is right."""
+        for case in (given, *(self.given(Random(case)) for case in range(_CASES))):
+            found, wanted = _tried(answer, case), self.right(*deepcopy(case))
+            if not self.same(found, wanted):
+                return case, rounded(found, self.decimals), rounded(wanted, self.decimals)
+        raise RuntimeError("The function differs in no case.")
+
 
 def _tried(way: Way, case: Given) -> Any:
     """Return what a function makes of a case, or the error that it ends in."""
@@ -118,6 +137,16 @@ class Made(Exercise):
     """
 
     rule: Callable[..., str] = field(kw_only=True)
+
+    @property
+    def wanted(self) -> str:
+        """The form of an answer, in words: ``a tuple (a list, a number)``."""
+        example = self.right(*self.given(Random(0)))
+        if isinstance(example, Mapping):
+            return say("a dict with the keys {keys}", keys=", ".join(map(repr, example)))
+        if isinstance(example, (list, tuple)):
+            return say("a tuple ({parts})", parts=", ".join(map(form, example)))
+        return form(example)
 
     def draw(self, random: Random) -> Given:
         """Draw what is given."""
@@ -155,6 +184,49 @@ def same(answer: Any, wanted: Any, decimals: int) -> bool:
         return len(answer) == len(wanted) and all(same(a, b, decimals) for a, b in pairs)
     alike = type(answer) is type(wanted)
     return alike and (isinstance(wanted, Exception) or bool(answer == wanted))
+
+
+def form(value: Any) -> str:
+    """Say what a value is: a number, a list of strings.
+
+    >>> form(0.5), form(("q1", "q2")), form({"q1": 2})
+    ('a number', 'a list of strings', 'a dict')
+    """
+    words = _form(_plain(value))
+    return say(words)
+
+
+def _form(value: Any) -> str:
+    for kind, words in _FORMS.items():
+        if isinstance(value, kind):
+            return words
+    if not isinstance(value, list):
+        return to_say("something else")
+    of_parts = {_form(_plain(part)) for part in value}
+    return _LISTS.get(of_parts.pop(), _A_LIST) if len(of_parts) == 1 else _A_LIST
+
+
+def are_alike(answer: Any, wanted: Any) -> bool:
+    """Say whether an answer has the form that is wanted; a list may be empty, or of several kinds.
+
+    >>> are_alike(1, 0.5), are_alike("0.5", 0.5), are_alike([], [0.5])
+    (True, False, True)
+    """
+    forms = _form(_plain(answer)), _form(_plain(wanted))
+    are_lists = {*forms} <= {_A_LIST, *_LISTS.values()}
+    return forms[0] == forms[1] or (are_lists and _A_LIST in forms)
+
+
+def rounded(value: Any, decimals: int) -> Any:
+    """Return a value with all numbers in it rounded."""
+    value = _plain(value)
+    if isinstance(value, float):
+        return round(value, decimals)
+    if isinstance(value, list):
+        return [rounded(part, decimals) for part in value]
+    if isinstance(value, Mapping):
+        return {key: rounded(part, decimals) for key, part in value.items()}
+    return value
 
 
 def _close(answer: float, wanted: float, decimals: int) -> bool:
