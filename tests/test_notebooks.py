@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import mistune
 import nbformat
 import pytest
 from kernels import IS_POSSIBLE, ForkedKernel
@@ -128,6 +129,15 @@ def test_notebook_is_fit_to_commit(path):
             assert kind != "stderr", text
             assert not OF_A_MACHINE.search(text), text
             assert not re.search(r" \\$", text, re.MULTILINE), f"this table wraps: {text}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_every_star_of_the_text_makes_it_bold_or_slanted(path):
+    # A Korean particle behind **word(term)** leaves the stars as they are written.
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            shown = re.sub(r"<(code|pre)>.*?</\1>", "", mistune.html(cell.source), flags=re.DOTALL)
+            assert "**" not in shown, shown
 
 
 def test_a_progress_bar_leaves_nothing_in_a_notebook_that_is_run_and_saved(tmp_path):
