@@ -141,9 +141,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.out:
         _write(Path(options.out), results, queries, summary)
     _print(
-        f"\nNext: {_BIN}jupyter lab notebooks, and open ko/01_dataset.ipynb (en/: English); or "
-        "your own data with --data FOLDER, in the form that data/lecture/README.md describes "
-        "(load_documents and load_questions read other forms: README.md)."
+        f"\nNext: {_BIN}jupyter lab notebooks, and open ko/00_read_before_you_measure.ipynb "
+        "(en/: English); or your own data with --data FOLDER, in the form that "
+        "data/lecture/README.md describes (load_documents and load_questions read other forms: "
+        "README.md)."
     )
     return 0
 

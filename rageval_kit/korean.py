@@ -661,6 +661,7 @@ KOREAN = {
     "a list of numbers": "숫자의 리스트",
     "a list of strings": "문자열의 리스트",
     "a dict": "딕셔너리",
+    "a set": "집합",
     "a dict with the keys {keys}": "키가 {keys}인 딕셔너리",
     "a tuple ({parts})": "튜플({parts})",
     "True or False": "True 또는 False",

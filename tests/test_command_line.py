@@ -134,9 +134,9 @@ def test_every_query_is_shown_at_the_deepest_k_and_the_means_at_every_k(capsys):
 def test_the_last_words_say_what_to_do_next(capsys):
     main(["--embeddings", "chars"])
     last = unwrapped(capsys.readouterr().out).partition("Next: ")[2]
-    for word in ("jupyter lab notebooks", "ko/01_dataset.ipynb", "--data FOLDER"):
+    for word in ("jupyter lab notebooks", "ko/00_read_before_you_measure.ipynb", "--data FOLDER"):
         assert word in last
-    assert (ROOT / "notebooks" / "ko" / "01_dataset.ipynb").exists()
+    assert (ROOT / "notebooks" / "ko" / "00_read_before_you_measure.ipynb").exists()
     assert (ROOT / "data" / "lecture" / "README.md").exists()
 
 

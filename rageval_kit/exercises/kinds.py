@@ -24,6 +24,7 @@ _FORMS: dict[type, str] = {
     Real: to_say("a number"),
     str: to_say("a string"),
     Mapping: to_say("a dict"),
+    set: to_say("a set"),
 }
 _A_LIST = to_say("a list")
 _LISTS = {"a number": to_say("a list of numbers"), "a string": to_say("a list of strings")}

@@ -53,6 +53,10 @@ def no_ids(ids: list[str]) -> list[str]:
     return []
 
 
+def lost_ids_as_read(ids: list[str]) -> list[str]:
+    return [str(int(one)) for one in lost_ids(ids)]
+
+
 def kept_ids(ids: list[str]) -> list[str]:
     return [one for one in ids if str(int(one)) == one]
 
@@ -165,7 +169,12 @@ EXERCISES: dict[str, Exercise] = {
     "15-2": Exercise(
         given=_ids,
         right=lost_ids,
-        mistakes={"all": all_ids, "none": no_ids, "the_others": kept_ids},
+        mistakes={
+            "all": all_ids,
+            "none": no_ids,
+            "as_read": lost_ids_as_read,
+            "the_others": kept_ids,
+        },
     ),
     "15-3": Exercise(
         given=_two_golds,

@@ -94,6 +94,10 @@ def better_without_correction(rows: Rows) -> set[str]:
     return {name for name, (difference, p) in rows.items() if p < 0.05 and difference > 0}
 
 
+def named_by_the_report(rows: Rows) -> set[str]:
+    return {name for name, (_, p) in rows.items() if p < 0.05}
+
+
 def better_after_bonferroni(rows: Rows) -> set[str]:
     few = {name: (difference, p * len(rows)) for name, (difference, p) in rows.items()}
     return better_without_correction(few)
@@ -253,6 +257,7 @@ EXERCISES: dict[str, Exercise] = {
         right=better_after_holm,
         mistakes={
             "no_correction": better_without_correction,
+            "as_reported": named_by_the_report,
             "bonferroni": better_after_bonferroni,
             "worse_ones_too": better_or_worse,
             "largest_only": the_largest_difference,
