@@ -211,10 +211,12 @@ def write_key(ax: "Axes", handles: Sequence[Any], title: str | None) -> "Axes":
     # In as few rows as fit into the width of the axes.
     for columns in range(len(handles), 0, -1):
         legend = ax.legend(handles=list(handles), ncols=columns, **style)
+        legend.set_in_layout(False)  # a row that is too wide leaves no room for the axes
         ax.figure.canvas.figure.draw_without_rendering()
         size = legend.get_window_extent()
         if size.width <= ax.get_window_extent().width:
             break
+    legend.set_in_layout(True)
     return finish(ax, title, pad=size.height * 72 / ax.figure.dpi + 0.5 * TEXT + 8)
 
 
