@@ -713,6 +713,14 @@ KOREAN = {
         "재순위화는 앞의 50개를 읽습니다. 그 안에 없는 문서는 잃은 것입니다. "
         "그래서 지표는 {metric}입니다. 값은 {figures}입니다. 고른 시스템은 {system}입니다."
     ),
+    "We compared {n} systems. The best may be promised {held_out}, on queries held out. "
+    "Its neighbour is cheaper to read, and differs from the baseline by {difference} "
+    "[{low}, {high}]. The verdict is: {said}. We take {taken}.": (
+        "시스템 {n}개를 비교했습니다. "
+        "가장 높은 시스템에 약속할 수 있는 값은 따로 떼어 둔 질의의 {held_out}입니다. "
+        "그것과 구별되지 않으면서 읽는 비용이 더 적은 시스템이 있고, 기준과의 차이는 {difference} "
+        "[{low}, {high}]입니다. 판정: {said}. 고른 시스템은 {taken}입니다."
+    ),
     # ------------------------ prompts: English, Korean
     """\
 Documents:

@@ -118,6 +118,12 @@ def test_the_label_of_a_plot_with_a_key_is_drawn_without_a_warning(korean_font):
     plot_marks(COUNTS, "유형별 질의 평균")
 
 
+def test_names_that_are_too_long_for_one_row_of_a_key_leave_room_for_the_plot():
+    long = {name: f"{name}: model=use-multilingual, size=10000, hybrid=True" for name in COUNTS}
+    ax = plot_marks(COUNTS.rename(columns=long))
+    assert ax.get_window_extent().width > 500
+
+
 @pytest.mark.parametrize(
     ("draw", "kind", "facts"),
     [

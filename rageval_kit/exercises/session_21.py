@@ -1,234 +1,284 @@
-"""Session 21, the whole grid: how many are compared, how the best is flattered, and a report."""
+"""Session 21, the whole grid: how many systems, how far the best is flattered, and what to take."""
 
 import re
-from math import prod
 from random import Random
 from typing import Any, TypeAlias
 
-from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
+from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made, Way
+from rageval_kit.wording import say
 
-# ---------------------------------------------------------------- 21-1: how many?
-
-
-def counts(models: int, sizes: int, hybrid: int) -> list[int]:
-    axes = (models, sizes, hybrid)
-    return [prod(axes), prod(axes) - 1, sum(axes) - len(axes), models * sizes]
+# ---------------------------------------------------------------- 21-1: how many are made
 
 
-def counts_by_sum(models: int, sizes: int, hybrid: int) -> list[int]:
-    n = models + sizes + hybrid
-    return [n, n - 1, *counts(models, sizes, hybrid)[2:]]
+def counts(axes: dict[str, int], axis: str) -> list[int]:
+    whole = _product(axes)
+    larger = _product(axes | {axis: axes[axis] + 1})
+    one_at_a_time = 1 + sum(values - 1 for values in axes.values())
+    return [whole, one_at_a_time, larger - whole, larger - 1]
 
 
-def counts_with_baseline(models: int, sizes: int, hybrid: int) -> list[int]:
-    systems, others, few, embedded = counts(models, sizes, hybrid)
-    return [systems, others + 1, few + 1, embedded]
+def counts_by_sum(axes: dict[str, int], axis: str) -> list[int]:
+    _, one_at_a_time, _, _ = counts(axes, axis)
+    return [sum(axes.values()), one_at_a_time, 1, sum(axes.values())]
 
 
-def counts_of_pairs(models: int, sizes: int, hybrid: int) -> list[int]:
-    systems, _, few, embedded = counts(models, sizes, hybrid)
-    return [systems, systems * (systems - 1) // 2, few, embedded]
+def counts_with_all_values_one_at_a_time(axes: dict[str, int], axis: str) -> list[int]:
+    whole, _, new, factor = counts(axes, axis)
+    return [whole, sum(axes.values()), new, factor]
 
 
-def counts_embedded_each(models: int, sizes: int, hybrid: int) -> list[int]:
-    return [*counts(models, sizes, hybrid)[:3], models * sizes * hybrid]
+def counts_with_all_made_again(axes: dict[str, int], axis: str) -> list[int]:
+    whole, one_at_a_time, new, factor = counts(axes, axis)
+    return [whole, one_at_a_time, whole + new, factor]
 
 
-def _axes(random: Random) -> tuple[int, int, int]:
-    return random.randint(2, 4), random.randint(3, 6), 2
+def counts_with_one_new(axes: dict[str, int], axis: str) -> list[int]:
+    whole, one_at_a_time, _, factor = counts(axes, axis)
+    return [whole, one_at_a_time, 1, factor]
 
 
-# ---------------------------------------------------------------- 21-2: the value held out
-
-Scores: TypeAlias = dict[str, list[float]]  # by system: a value a query
-
-
-def held_out(scores: Scores, choosing: list[int], measuring: list[int]) -> float:
-    def mean(name: str, queries: list[int]) -> float:
-        return sum(scores[name][query] for query in queries) / len(queries)
-
-    best = max(scores, key=lambda name: mean(name, choosing))
-    return mean(best, measuring)
+def counts_with_baseline_compared(axes: dict[str, int], axis: str) -> list[int]:
+    whole, one_at_a_time, new, factor = counts(axes, axis)
+    return [whole, one_at_a_time, new, factor + 1]
 
 
-def measured_where_chosen(scores: Scores, choosing: list[int], measuring: list[int]) -> float:
-    return held_out(scores, choosing, choosing)
+def _product(axes: dict[str, int]) -> int:
+    product = 1
+    for values in axes.values():
+        product *= values
+    return product
 
 
-def chosen_where_measured(scores: Scores, choosing: list[int], measuring: list[int]) -> float:
-    return held_out(scores, measuring, measuring)
+def _axes(random: Random) -> tuple[dict[str, int], str]:
+    axes = {"model": random.randint(2, 4), "size": random.randint(3, 5), "hybrid": 2}
+    return axes, random.choice(["model", "size"])
 
 
-def chosen_on_all(scores: Scores, choosing: list[int], measuring: list[int]) -> float:
-    return held_out(scores, choosing + measuring, measuring)
+# ---------------------------------------------------------------- 21-2: chosen and measured apart
+
+Scores: TypeAlias = dict[str, dict[str, float]]  # by system: a value a query
 
 
-def measured_on_all(scores: Scores, choosing: list[int], measuring: list[int]) -> float:
-    return held_out(scores, choosing, choosing + measuring)
+def promised(scores: Scores, half: list[str]) -> float:
+    best = max(scores, key=lambda name: _mean(scores[name], half))
+    others = [query_id for query_id in scores[best] if query_id not in half]
+    return _mean(scores[best], others)
 
 
-def _scores(random: Random) -> tuple[Scores, list[int], list[int]]:
-    n, queries = 8, random.sample(range(8), 8)
-    scores = {name: [random.randint(0, 1000) / 1000 for _ in range(n)] for name in "ABCD"}
-    return scores, sorted(queries[:4]), sorted(queries[4:])
+def promised_of_the_best_of_all(scores: Scores, half: list[str]) -> float:
+    best = max(scores, key=lambda name: sum(scores[name].values()))
+    others = [query_id for query_id in scores[best] if query_id not in half]
+    return _mean(scores[best], others)
 
 
-# ---------------------------------------------------------------- 21-3: which may be called better
-
-Rows: TypeAlias = dict[str, tuple[float, float]]  # by system: difference to the baseline, and p
-
-
-def better_after_holm(rows: Rows) -> set[str]:
-    better, left = set(), len(rows)
-    for name in sorted(rows, key=lambda name: rows[name][1]):
-        difference, p = rows[name]
-        if p * left >= 0.05:
-            break
-        if difference > 0:
-            better.add(name)
-        left -= 1
-    return better
+def promised_on_the_half_that_chose(scores: Scores, half: list[str]) -> float:
+    return max(_mean(values, half) for values in scores.values())
 
 
-def better_without_correction(rows: Rows) -> set[str]:
-    return {name for name, (difference, p) in rows.items() if p < 0.05 and difference > 0}
+def promised_on_all(scores: Scores, half: list[str]) -> float:
+    best = max(scores, key=lambda name: _mean(scores[name], half))
+    return _mean(scores[best], list(scores[best]))
 
 
-def named_by_the_report(rows: Rows) -> set[str]:
-    return {name for name, (_, p) in rows.items() if p < 0.05}
+def promised_of_the_best_of_the_others(scores: Scores, half: list[str]) -> float:
+    values = next(iter(scores.values()))
+    others = [query_id for query_id in values if query_id not in half]
+    return max(_mean(values, others) for values in scores.values())
 
 
-def better_after_bonferroni(rows: Rows) -> set[str]:
-    few = {name: (difference, p * len(rows)) for name, (difference, p) in rows.items()}
-    return better_without_correction(few)
+def _mean(values: dict[str, float], query_ids: list[str]) -> float:
+    return sum(values[query_id] for query_id in query_ids) / len(query_ids)
 
 
-def better_or_worse(rows: Rows) -> set[str]:
-    return better_after_holm({name: (abs(difference), p) for name, (difference, p) in rows.items()})
-
-
-def the_largest_difference(rows: Rows) -> set[str]:
-    return {max(rows, key=lambda name: rows[name][0])}
-
-
-def _rows(random: Random) -> tuple[Rows]:
-    ps = [
-        random.randint(1, 3) / 1000,
-        random.randint(50, 79) / 10_000,
-        random.randint(90, 120) / 10_000,
-        random.randint(25, 45) / 1000,
-        random.randint(100, 400) / 1000,
-        random.randint(500, 900) / 1000,
-    ]
-    differences = [random.randint(50, 90) / 1000 for _ in ps]
-    differences[0] = -differences[0]
-    names = random.sample("ABCDEF", 6)
-    rows = dict(zip(names, zip(differences, ps, strict=True), strict=True))
-    return (dict(sorted(rows.items())),)
-
-
-# ---------------------------------------------------------------- 21-4: a report of five sentences
-
-Table: TypeAlias = dict[str, dict[str, Any]]  # by system
-
-
-def choice(table: Table) -> str:
-    like_the_best = [name for name, row in table.items() if not row["told_from_best"]]
-    return min(like_the_best, key=lambda name: table[name]["characters"])
-
-
-def judge_of_report(answer: dict[str, str], table: Table, queries: int) -> str:
-    system, report = answer["system"], answer["report"]
-    row = table[system]
-    ends = re.findall(r"[.!?](?=\s|$)", report.strip())
-    says_better = bool(re.search(r"\bbetter than|더 낫|더 나은|더 나음", report))
-    says_open = bool(re.search(r"cannot tell|판단 불가", report))
-    is_told = (row["p_holm"] or 1) < 0.05
-
-    # The choice, then the form, the figures and the verdict: the first fault is said.
-    faults = {
-        "told_worse": row["told_from_best"],
-        "dearer": system != choice(table),
-        "not_five": len(ends) != 5,
-        "not_named": not re.search(rf"(?<!\w){system}(?!\d)", report),
-        "flattered": not _holds(report, row["held_out"]),
-        "figure_missing": not (_holds(report, queries) and _holds(report, row["characters"])),
-        "verdict_disagrees": (says_better, says_open) != (is_told, not is_told),
+def _scores(random: Random) -> tuple[Scores, list[str]]:
+    query_ids = [f"q{number}" for number in range(1, 9)]
+    scores = {
+        name: {query_id: random.randint(10, 99) / 100 for query_id in query_ids}
+        for name in ("cedar", "maple", "willow")
     }
-    return next((fault for fault, is_so in faults.items() if is_so), RIGHT)
+    return scores, sorted(random.sample(query_ids, 4))
 
 
-def _holds(report: str, value: float) -> bool:
-    numbers = re.findall(r"\d[\d,]*(?:\.\d+)?", report)
-    return any(abs(float(number.replace(",", "")) - value) < 5e-4 for number in numbers)
+# ---------------------------------------------------------------- 21-3: the best of n equal ones
 
 
-def report_of(table: Table, queries: int) -> dict[str, str]:
-    return _report(table, queries, choice(table))
+def best_of_equals(low: float, high: float, n: int) -> list[float]:
+    return [high - (high - low) * 0.5**n, (low + high) / 2]
 
 
-def _report(table: Table, queries: int, system: str, **changed: Any) -> dict[str, str]:
-    row = table[system] | changed
-    verdict = f"{system} is better than the baseline"
-    if (row["p_holm"] or 1) >= 0.05:
-        verdict = f"whether {system} beats the baseline we cannot tell"
-    report = (
-        f"We take {system}. It was measured on {queries} queries. "
-        f"On queries held out it has {row['held_out']:.3f}. By our test {verdict}. "
-        f"It hands on {row['characters']} characters a question."
+def best_is_the_mean(low: float, high: float, n: int) -> list[float]:
+    return [(low + high) / 2, (low + high) / 2]
+
+
+def best_keeps_its_luck(low: float, high: float, n: int) -> list[float]:
+    return [best_of_equals(low, high, n)[0]] * 2
+
+
+def best_is_always_lucky(low: float, high: float, n: int) -> list[float]:
+    return [high, (low + high) / 2]
+
+
+def best_of_all_lucky(low: float, high: float, n: int) -> list[float]:
+    return [low + (high - low) * 0.5**n, (low + high) / 2]
+
+
+def best_falls_below(low: float, high: float, n: int) -> list[float]:
+    return [best_of_equals(low, high, n)[0], low]
+
+
+def _lucky(random: Random) -> tuple[float, float, int]:
+    low = random.randint(60, 80) / 100
+    return low, round(low + random.choice([0.04, 0.06, 0.08]), 2), random.randint(2, 4)
+
+
+# ---------------------------------------------------------------- 21-4: the cheapest that will do
+
+Table: TypeAlias = dict[str, dict[str, Any]]  # by system: what is known of it
+_A_MILLION = 1_000_000
+
+
+def cheapest(table: Table, questions: int, prices: dict[str, float]) -> list[Any]:
+    bills = {name: _bill(row, questions, prices) for name, row in table.items() if row["like_best"]}
+    return _least(bills)
+
+
+def take_the_best(table: Table, questions: int, prices: dict[str, float]) -> list[Any]:
+    best = max(table, key=lambda name: table[name]["mean"])
+    return [best, _bill(table[best], questions, prices)]
+
+
+def take_the_cheapest_of_all(table: Table, questions: int, prices: dict[str, float]) -> list[Any]:
+    return _least({name: _bill(row, questions, prices) for name, row in table.items()})
+
+
+def forget_the_reading(table: Table, questions: int, prices: dict[str, float]) -> list[Any]:
+    return cheapest(table, 0, prices)
+
+
+def read_one_question(table: Table, questions: int, prices: dict[str, float]) -> list[Any]:
+    return cheapest(table, 1, prices)
+
+
+def forget_the_embedding(table: Table, questions: int, prices: dict[str, float]) -> list[Any]:
+    return cheapest(table, questions, prices | {"embed": 0.0})
+
+
+def _bill(row: dict[str, Any], questions: int, prices: dict[str, float]) -> float:
+    embedding = row["characters_embedded"] * prices["embed"]
+    reading = questions * row["characters_a_query"] * prices["read"]
+    return float((embedding + reading) / _A_MILLION)
+
+
+def _least(bills: dict[str, float]) -> list[Any]:
+    name = min(bills, key=lambda name: bills[name])
+    return [name, bills[name]]
+
+
+def _priced_systems(random: Random) -> tuple[Table, int, dict[str, float]]:
+    small = random.randint(5, 7) * 100
+    table = {
+        "small, 300": {"mean": 0.59, "like_best": False, "characters_a_query": small},
+        "large, 80": {"mean": 0.66, "like_best": False, "characters_a_query": small + 50},
+        "large, 300": {"mean": 0.80, "like_best": True, "characters_a_query": 4 * small},
+        "large, whole": {"mean": 0.82, "like_best": True, "characters_a_query": 12 * small},
+    }
+    sizes = [random.randint(5, 9), *(random.randint(*ends) for ends in [(20, 29), (14, 19)]), 12]
+    for row, size in zip(table.values(), sizes, strict=True):
+        row["characters_embedded"] = size * _A_MILLION
+    return table, random.randint(2, 9) * 10_000, {"embed": 0.1, "read": 0.5}
+
+
+# ---------------------------------------------------------------- 21-5: decide, with a report
+
+_SAID = {True: ("better", "더 낫"), False: ("cannot tell", "판단 불가")}
+
+
+def rule_of_the_report(report: str, table: Table, held_out: float) -> str:
+    """Judge a report: five sentences, the count, the promise, interval, verdict, the choice."""
+    sentences = re.split(r"(?<=[.!?])\s+", report.strip())
+    if len(sentences) != 5:
+        return "not_five_sentences"
+    taken, best = _to_take(table), _best(table)
+    if [name for name in table if name in sentences[-1]] != [taken]:
+        return "other_system"
+    if str(len(table)) not in re.findall(r"(?<![\d.])\d+(?!\.?\d)", report):
+        return "without_count"
+
+    # The figures: what is promised, and the difference with its interval.
+    figures = [float(number) for number in re.findall(r"\d+\.\d+", report)]
+    if held_out not in figures or table[best]["mean"] in figures:
+        return "flattered"
+    row = table[taken]
+    if not {abs(row[column]) for column in ("difference", "low", "high")} <= set(figures):
+        return "without_interval"
+
+    # And the verdict that goes with them.
+    text = report.casefold()
+    said = {better for better, words in _SAID.items() if any(word in text for word in words)}
+    return RIGHT if said == {row["p_holm"] < 0.05} else "other_verdict"
+
+
+def _best(table: Table) -> str:
+    return max(table, key=lambda name: table[name]["mean"])
+
+
+def _to_take(table: Table) -> str:
+    """Return the one whose hits are the cheapest to read, of those not told from the best."""
+    like_best = [name for name, row in table.items() if row["like_best"]]
+    return min(like_best, key=lambda name: table[name]["characters_a_query"])
+
+
+def _four_systems(random: Random) -> tuple[Table, float]:
+    """Draw a baseline, two that are like the best (one of them the best), and one that is not."""
+    names = random.sample(["cedar", "maple", "willow"], 3)
+    base, told = random.randint(600, 650), random.random() < 0.5
+    gains = [random.randint(10, 20), random.randint(80, 99), random.randint(100, 120)]
+    halves = [random.randint(30, 40), random.randint(*((50, 70) if told else (101, 120))), 75]
+    table: Table = {"baseline": {"mean": base / 1000, "like_best": False}}
+    for name, gain, half in zip(names, gains, halves, strict=True):
+        ends = {
+            "difference": gain / 1000,
+            "low": (gain - half) / 1000,
+            "high": (gain + half) / 1000,
+        }
+        table[name] = {"mean": (base + gain) / 1000, "like_best": gain >= 80, **ends}
+
+    # What Holm's correction and a reader's bill make of them.
+    p_values = [0.8, 0.004 if told else 0.21, 0.003]
+    for name, p_holm, characters in zip(names, p_values, [700, 2_100, 6_800], strict=True):
+        table[name] |= {"p_holm": p_holm, "characters_a_query": characters}
+    table["baseline"]["characters_a_query"] = 650
+    table = {name: table[name] for name in sorted(table)}
+    return table, (base + gains[-1] - random.randint(11, 25)) / 1000
+
+
+def _report(table: Table, held_out: float, **other: Any) -> str:
+    """Write a report; ``other`` says what is wrong in it."""
+    taken = _to_take(table)
+    row = table[taken]
+    facts = {"n": len(table), "held_out": held_out, "taken": taken, **row}
+    facts |= {"said": _verdict(row["p_holm"] < 0.05), **other}
+    return say(
+        "We compared {n} systems. The best may be promised {held_out}, on queries held out. "
+        "Its neighbour is cheaper to read, and differs from the baseline by {difference} "
+        "[{low}, {high}]. The verdict is: {said}. We take {taken}.",
+        **facts,
     )
-    return {"system": system, "report": report}
 
 
-def report_of_cheapest(table: Table, queries: int) -> dict[str, str]:
-    return _report(table, queries, min(table, key=lambda name: table[name]["characters"]))
+def _with(**other: Way) -> Way:
+    """Return what writes a report in which something is wrong, made of the table."""
+    return lambda table, held_out: _report(
+        table, held_out, **{name: way(table) for name, way in other.items()}
+    )
 
 
-def report_of_best(table: Table, queries: int) -> dict[str, str]:
-    return _report(table, queries, max(table, key=lambda name: table[name]["mean"]))
+def _verdict(is_better: bool) -> str:
+    return say("better") if is_better else say("cannot tell")
 
 
-def report_in_one_sentence(table: Table, queries: int) -> dict[str, str]:
-    answer = report_of(table, queries)
-    return answer | {"report": answer["report"].replace(". ", ", ")}
-
-
-def report_without_name(table: Table, queries: int) -> dict[str, str]:
-    answer = report_of(table, queries)
-    return answer | {"report": answer["report"].replace(answer["system"], "it")}
-
-
-def report_of_the_mean(table: Table, queries: int) -> dict[str, str]:
-    system = choice(table)
-    return _report(table, queries, system, held_out=table[system]["mean"])
-
-
-def report_without_queries(table: Table, queries: int) -> dict[str, str]:
-    answer = report_of(table, queries)
-    return answer | {"report": answer["report"].replace(f"{queries} queries", "many queries")}
-
-
-def report_with_other_verdict(table: Table, queries: int) -> dict[str, str]:
-    system = choice(table)
-    other = 1.0 if table[system]["p_holm"] < 0.05 else 0.001
-    return _report(table, queries, system, p_holm=other)
-
-
-def _table(random: Random) -> tuple[Table, int]:
-    # From the best to the baseline: mean, p, told from the best, characters.
-    rows: list[tuple[Any, ...]] = [
-        (random.randint(815, 830) / 1000, 0.001, False, random.randint(6000, 7000)),
-        (random.randint(800, 812) / 1000, 0.004, False, random.randint(3000, 4000)),
-        (random.randint(780, 795) / 1000, random.choice([0.031, 0.084]), False, 2100),
-        (random.randint(700, 730) / 1000, 1.0, True, random.randint(800, 1000)),
-        (random.randint(670, 690) / 1000, None, True, random.randint(1200, 1500)),
-    ]
-    names = ("mean", "p_holm", "told_from_best", "characters")
-    systems = [dict(zip(names, row, strict=True)) for row in rows]
-    for row in systems:
-        row["held_out"] = round(row["mean"] - random.randint(6, 12) / 1000, 3)
-    keys = random.sample(["S1", "S2", "S3", "S4", "S5"], len(systems))
-    return dict(sorted(zip(keys, systems, strict=True))), random.randint(110, 290)
+def _opposite(table: Table) -> str:
+    return _verdict(table[_to_take(table)]["p_holm"] >= 0.05)
 
 
 EXERCISES: dict[str, Exercise] = {
@@ -236,45 +286,56 @@ EXERCISES: dict[str, Exercise] = {
         given=_axes,
         right=counts,
         mistakes={
-            "sum_of_values": counts_by_sum,
-            "baseline_with_itself": counts_with_baseline,
-            "all_pairs": counts_of_pairs,
-            "embedded_for_each": counts_embedded_each,
+            "added_up": counts_by_sum,
+            "baseline_many_times": counts_with_all_values_one_at_a_time,
+            "all_made_again": counts_with_all_made_again,
+            "one_new": counts_with_one_new,
+            "baseline_compared": counts_with_baseline_compared,
         },
     ),
     "21-2": Function(
         given=_scores,
-        right=held_out,
+        right=promised,
         mistakes={
-            "measured_where_chosen": measured_where_chosen,
-            "chosen_where_measured": chosen_where_measured,
-            "chosen_on_all": chosen_on_all,
-            "measured_on_all": measured_on_all,
+            "chosen_on_all": promised_of_the_best_of_all,
+            "measured_where_chosen": promised_on_the_half_that_chose,
+            "measured_on_all": promised_on_all,
+            "chosen_on_the_others": promised_of_the_best_of_the_others,
         },
     ),
     "21-3": Exercise(
-        given=_rows,
-        right=better_after_holm,
+        given=_lucky,
+        right=best_of_equals,
         mistakes={
-            "no_correction": better_without_correction,
-            "as_reported": named_by_the_report,
-            "bonferroni": better_after_bonferroni,
-            "worse_ones_too": better_or_worse,
-            "largest_only": the_largest_difference,
+            "no_flattery": best_is_the_mean,
+            "luck_stays": best_keeps_its_luck,
+            "always_lucky": best_is_always_lucky,
+            "all_lucky": best_of_all_lucky,
+            "luck_turns": best_falls_below,
         },
     ),
-    "21-4": Made(
-        given=_table,
-        right=report_of,
+    "21-4": Exercise(
+        given=_priced_systems,
+        right=cheapest,
         mistakes={
-            "told_worse": report_of_cheapest,
-            "dearer": report_of_best,
-            "not_five": report_in_one_sentence,
-            "not_named": report_without_name,
-            "flattered": report_of_the_mean,
-            "figure_missing": report_without_queries,
-            "verdict_disagrees": report_with_other_verdict,
+            "the_best": take_the_best,
+            "the_cheapest_of_all": take_the_cheapest_of_all,
+            "nothing_read": forget_the_reading,
+            "one_question": read_one_question,
+            "nothing_embedded": forget_the_embedding,
         },
-        rule=judge_of_report,
+    ),
+    "21-5": Made(
+        given=_four_systems,
+        right=_report,
+        mistakes={
+            "not_five_sentences": lambda table, held_out: "We take the best.",
+            "other_system": _with(taken=_best),
+            "without_count": _with(n=lambda table: "all"),
+            "flattered": lambda table, held_out: _report(table, table[_best(table)]["mean"]),
+            "without_interval": _with(low=lambda table: "", high=lambda table: ""),
+            "other_verdict": _with(said=_opposite),
+        },
+        rule=rule_of_the_report,
     ),
 }
