@@ -16,7 +16,7 @@ from posixpath import dirname, normpath, relpath
 from typing import Any
 
 from rageval_kit.course_data import COURSE, data_folder
-from rageval_kit.messages import count, name_some, show_progress, shown
+from rageval_kit.messages import count, describe, name_some, show_progress, shown
 
 CLONE = Path(__file__).parent.parent
 _LIST = ".course.json"  # in a class folder: its language, and each file with its fingerprint
@@ -77,8 +77,8 @@ def student_copy(master: Notebook) -> Notebook:
         master: the notebook as nbformat or json reads it; it is not changed.
 
     Raises:
-        ValueError: a region is not ended, or not begun, or stands within another; the message
-            names the cell.
+        ValueError: it is no notebook, or a region is not ended, or not begun, or stands within
+            another; the message names the cell.
 
     >>> source = "def dcg(gains):\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION"
     >>> cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": source, "outputs": []}
@@ -86,6 +86,9 @@ def student_copy(master: Notebook) -> Notebook:
     def dcg(gains):
         ...
     """
+    if not isinstance(master, dict) or not isinstance(master.get("cells"), list):
+        found = describe(master)
+        raise ValueError(f"the master is a notebook, as json reads it, with cells; found {found}.")
     copy = without_outputs(master)
     for cell in copy["cells"]:
         text = "".join(cell["source"])
@@ -299,7 +302,10 @@ def _refuse_what_is_not_ours(folder: Path) -> None:
 def _listed(folder: Path) -> dict[str, str]:
     """Return {file: fingerprint} as they were written; empty where this is no class folder."""
     path = folder / _LIST
-    return json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))["files"])
+    except (FileNotFoundError, ValueError, TypeError, KeyError):  # none, or not as it was written
+        return {}
 
 
 def look_at_course() -> str:

@@ -63,10 +63,17 @@ def data_folder(name: str, language: str | None = None) -> Path:
 
 def _places() -> Iterator[Path]:
     """Yield the folders called data to look in, the nearest first."""
-    here = Path.cwd()
+    here = _here()
     for root in (here, *here.parents, _PACKAGE, *_COLAB):
         yield root / "data"
         yield root / COURSE / "data"
+
+
+def _here() -> Path:
+    """Return the working folder; where it was deleted, that of the package."""
+    with suppress(FileNotFoundError):
+        return Path.cwd()
+    return _PACKAGE
 
 
 def _folders(folder: Path) -> list[str]:
@@ -85,7 +92,7 @@ def _not_there(wanted: str, data: Path, name: str) -> ValueError:
 
 def _nowhere(wanted: str) -> FileNotFoundError:
     """Return the error that says where was looked, and what to do."""
-    here, colab = Path.cwd(), " and ".join(map(str, _COLAB))
+    here, colab = _here(), " and ".join(map(str, _COLAB))
     looked = f"looked in {here} and the folders above it, beside the package in {_PACKAGE}"
     return FileNotFoundError(
         f"{shown(f'data/{wanted}')} was not found: {looked}, and in {colab}. Upload {COURSE}.zip "

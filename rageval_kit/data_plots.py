@@ -43,6 +43,8 @@ from rageval_kit.messages import count, is_number, name_some, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST = 1e100  # of a number that is drawn: an axis must have room above it
+
 # Of bars: a colour and its hatch.
 _Fill: TypeAlias = tuple[str, str]
 _FILLS = ((BLUE, ""), (ORANGE, "//"), (RED, "xx"), (GREEN, ".."), (PINK, "--"), (SKY, "\\\\"))
@@ -140,7 +142,11 @@ def _curve_over(curve: Any, across: np.ndarray) -> tuple[str, np.ndarray]:
         wanted = 'curve=("d = 2 - 2 cos", lambda cos: 2 - 2 * cos), a name and a function of x'
         raise not_drawn("plot_points", wanted, curve)
     x = np.linspace(across.min(), across.max(), 200)
-    y = np.broadcast_to(np.asarray(curve[1](x), dtype=float), x.shape)
+    try:
+        y = np.broadcast_to(np.asarray(curve[1](x), dtype=float), x.shape)
+    except (TypeError, ValueError) as error:
+        found = f"the curve {shown(curve[0])} does not: {error}"
+        raise ValueError(f"plot_points: a curve gives a number for each x; {found}.") from None
     _finite("plot_points", y, f"the curve {curve[0]}")
     return str(curve[0]), np.column_stack([x, y])
 
@@ -171,10 +177,13 @@ def _short(value: Any) -> str:
 def _finite(plot: str, values: Any, what: str) -> np.ndarray:
     """Return a row of finite numbers, or refuse."""
     try:
+        if np.iscomplexobj(values):
+            raise TypeError
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{plot} draws numbers; in {what} are {shown(values)}.") from None
-    if numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
+    wrong = numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all()
+    if wrong or np.abs(numbers).max() > _MOST:
         raise ValueError(f"{plot} draws finite numbers, at least one; {what}: {shown(values)}.")
     return numbers
 
@@ -215,7 +224,7 @@ def plot_bars(
     # Over numbers bars stand, beside names they lie.
     stand = pd.api.types.is_numeric_dtype(table.index)
     ax = new_axes(ax, (9, 4) if stand else (9, 1.4 + 0.45 * len(table)))
-    places = table.index if stand else range(len(table))
+    places = _finite("plot_bars", table.index, "the index") if stand else range(len(table))
     draw = ax.bar if stand else ax.barh
     draw(places, values, 0.8, **_filled(fills))
 
@@ -252,10 +261,11 @@ def _kinds_of(table: pd.Series, kinds: pd.Series | None) -> tuple[list[str], lis
         return [""] * len(table), [_FILLS[0]] * len(table)
     if not isinstance(kinds, pd.Series) or not kinds.index.equals(table.index):
         raise ValueError(f"plot_bars: kinds has a word for each row; found {shown(kinds)}.")
-    names = sorted(set(kinds.astype(str)))
+    its = list(map(str, kinds))
+    names = sorted(set(its))
     words = dict(zip(names, drawable_names(names, "kind"), strict=True))
     fills = dict(zip(names, cycle(_FILLS), strict=False))
-    return [words[kind] for kind in kinds.astype(str)], [fills[kind] for kind in kinds.astype(str)]
+    return [words[kind] for kind in its], [fills[kind] for kind in its]
 
 
 def _filled(fills: Sequence[_Fill]) -> dict[str, Any]:
@@ -398,6 +408,8 @@ def plot_resamples(
     drawn = _finite("plot_resamples", values, "values")
     if seen is not None and not (is_number(seen) and np.isfinite(seen)):
         raise ValueError(f"plot_resamples: seen must be a number; found {shown(seen)}.")
+    if np.ptp(drawn) < 1e-9 * np.abs(drawn).max():  # equal, but for how a computer rounds
+        drawn = np.full(len(drawn), drawn[0])
     low, high = np.percentile(drawn, [2.5, 97.5])
     ax = new_axes(ax, (9, 4.5))
 
@@ -449,8 +461,10 @@ def plot_intervals(
     if not isinstance(table, pd.DataFrame):
         raise not_drawn("plot_intervals", "a table with a difference a row", table)
     ends = ["difference_low", "difference", "difference_high"]
-    if table.empty or any(list(table.columns).count(column) != 1 for column in ends):
-        found = f"{count(len(table), 'row')} of {name_some(list(table.columns))}"
+    names = list(table.columns)
+    twice = any(names.count(column) > 1 for column in ("p_holm", "verdict"))
+    if table.empty or twice or any(names.count(column) != 1 for column in ends):
+        found = f"{count(len(table), 'row')} of {name_some(names)}"
         raise ValueError(f"plot_intervals draws the columns {', '.join(ends)}; found {found}.")
     known = [*ends, *(["p_holm"] if "p_holm" in table else [])]
     numbers = {column: _finite("plot_intervals", table[column], column) for column in known}

@@ -674,6 +674,7 @@ KOREAN = {
     "answer with a dict of letters, such as {example}.": (
         "글자를 담은 딕셔너리로 답하십시오. 예: {example}."
     ),
+    "no question has this number: {numbers}.": "이 번호의 문제는 없습니다: {numbers}.",
     "choose a, b, c or d.": "a, b, c, d 가운데 하나를 고르십시오.",
     "{right} of {all} are right.": "{all}개 가운데 {right}개가 맞았습니다.",
     # ------------------------ labels of plots

@@ -56,8 +56,17 @@ def name_some(values: Sequence[Any]) -> str:
     >>> name_some(["q01", "q02", "q03", "q04", "q05", "q06", "q07"])
     'q01, q02, q03, q04, q05 and 2 more'
     """
-    named = ", ".join(printable(_cut(value, str, most=200)) for value in values[:5])
+    named = ", ".join(map(in_short, values[:5]))
     return named if len(values) <= 5 else f"{named} and {len(values) - 5:,} more"
+
+
+def in_short(value: Any) -> str:
+    r"""Return a value as it is printed, on one line, cut where it is long.
+
+    >>> print(in_short(ValueError("two" + chr(10) + "lines")))
+    two\nlines
+    """
+    return printable(_cut(value, str, most=200))
 
 
 def printable(text: str) -> str:

@@ -275,6 +275,19 @@ def test_what_somebody_changed_is_never_written_over(clone, tmp_path, name):
     assert (tmp_path / "class" / name).read_text() == "mine"
 
 
+@pytest.mark.parametrize("listed", [b"{", b"[]", b'{"files": 3}', b"\xff\xfe"])
+def test_a_folder_with_a_list_that_cannot_be_read_is_somebody_elses(listed, tmp_path):
+    (tmp_path / ".course.json").write_bytes(listed)
+    with pytest.raises(ValueError, match="holds something else than a course"):
+        course._refuse_what_is_not_ours(tmp_path)
+
+
+@pytest.mark.parametrize("master", [None, [], {}, {"cells": None}, "cells"])
+def test_what_is_no_notebook_has_no_students_copy(master):
+    with pytest.raises(ValueError, match="the master is a notebook"):
+        student_copy(master)
+
+
 def test_a_folder_of_somebody_else_is_refused(clone, tmp_path):
     (tmp_path / "class").mkdir()
     make_course("ko", tmp_path / "class")  # an empty one is not

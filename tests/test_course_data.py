@@ -103,3 +103,11 @@ def test_what_is_not_there_is_answered_with_what_is(nowhere, wanted, said):
 def test_what_is_no_text_is_refused(wanted):
     with pytest.raises(TypeError, match='must be a text such as "'):
         data_folder(*wanted)
+
+
+def test_data_are_found_where_the_working_folder_was_deleted(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert data_folder("campus", "ko") == ROOT / "data" / "campus" / "ko"

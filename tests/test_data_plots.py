@@ -266,3 +266,44 @@ def test_sizes_that_double_are_equally_far_apart():
     assert labels(ax.xaxis) == ["256", "512", "1024", "2048"]
     steps = np.diff(ax.transData.transform([(size, 0) for size in sizes])[:, 0])
     np.testing.assert_allclose(steps, steps[0])
+
+
+# ---------------------------------------------------------------- odd numbers
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: plot_bars(pd.Series([1j])), "plot_bars draws numbers"),
+        (lambda: plot_bars(pd.Series([1e308, 1.0])), "plot_bars draws finite numbers"),
+        (lambda: plot_bars(pd.Series([1, 2], [np.nan, 1])), "plot_bars draws finite numbers"),
+        (lambda: plot_marks(pd.DataFrame({"a": [1e308]})), "plot_marks draws finite numbers"),
+        (lambda: plot_strip({"a": [1e308, -1e308]}), "plot_strip draws finite numbers"),
+    ],
+)
+def test_what_no_axis_can_hold_is_refused(draw, said):
+    with pytest.raises(ValueError, match=said):
+        draw()
+
+
+@pytest.mark.parametrize("of_x", [lambda x: "x", lambda x: [1, 2], lambda: 1])
+def test_a_curve_without_a_number_for_each_x_is_refused(of_x):
+    table = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    with pytest.raises(ValueError, match="a curve gives a number for each x; the curve 'n' does"):
+        plot_points(table, "a", "b", curve=("n", of_x))
+
+
+def test_a_row_without_a_kind_has_one_of_its_own():
+    kinds = pd.Series(["a", None], index=["x", "y"])
+    ax = plot_bars(pd.Series([1, 2], index=["x", "y"]), kinds=kinds)
+    assert [text.get_text() for text in ax.texts][0] == "1  a"
+
+
+def test_values_that_differ_by_rounding_are_one_bar():
+    assert plot_resamples([0.1 + 0.2, 0.3] * 5).patches
+
+
+def test_a_verdict_that_stands_twice_is_refused():
+    names = ["difference_low", "difference", "difference_high", "verdict", "verdict"]
+    with pytest.raises(ValueError, match="plot_intervals draws the columns"):
+        plot_intervals(pd.DataFrame([[1, 2, 3, "better", "worse"]], columns=names))

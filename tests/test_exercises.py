@@ -1,8 +1,11 @@
 """Exercises: each right answer is taken, each mistake is known by its value, in both languages."""
 
 import re
+import warnings
 from random import Random
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from rageval_kit import exercises as kit
@@ -310,3 +313,98 @@ def test_what_is_made_is_judged_by_its_rule():
         rule=lambda answer: RIGHT if answer % 2 == 0 else WRONG,
     )
     assert even.judge(4, ()) == RIGHT and even.judge(3, ()) == WRONG
+
+
+# ---------------------------------------------------------------- odd answers
+
+
+class Odd:
+    """It cannot be compared, and not be shown."""
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    __hash__ = None
+    __repr__ = None
+
+
+class OddError(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+def fails_oddly(*values):
+    raise OddError
+
+
+ODD_ANSWERS = [None, True, "{x}", 1j, 10**400, [], {"a": Odd()}, Odd(), Odd, pd.NA, pd.Series]
+ODD_ANSWERS += [pd.DataFrame({"a": [1]}), np.array([[1]]), iter([]), print, len, fails_oddly]
+ODD_ANSWERS += [lambda *values, made=made: made for made in ODD_ANSWERS]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["04-1", "04-3", "04-5", "06-1"])  # each kind, and a dict
+def test_an_odd_answer_is_wrong_in_a_sentence(name, language, capsys):
+    set_language(language)
+    for answer in ODD_ANSWERS:
+        assert not check(name, answer)
+        assert capsys.readouterr().out.startswith("[")
+
+
+def test_what_a_function_prints_and_warns_of_is_not_shown(capsys, recwarn):
+    right = kit.exercises_of("04")["04-1"].right
+
+    def talks(gains, k):
+        print("gains are", gains)
+        warnings.warn("a warning", stacklevel=1)
+        return right(gains, k)
+
+    assert check("04-1", talks)
+    assert capsys.readouterr().out.startswith("[right]")
+    assert not recwarn.list
+
+
+def test_what_is_given_is_the_same_in_both_languages():
+    for name in NAMES:
+        in_english = repr(drawn(name, 3)[1])
+        set_language("ko")
+        assert repr(drawn(name, 3)[1]) == in_english
+        set_language("en")
+
+
+def test_a_name_without_its_zero_is_answered_with_the_exercises_of_the_session():
+    with pytest.raises(KeyError, match="called '4-2'; there are: 04-1, 04-2"):
+        given("4-2")
+
+
+def test_an_integer_of_numpy_is_a_seed():
+    set_seed(np.int64(-3))
+    numbers = given("04-3")
+    set_seed(-3)
+    assert given("04-3") == numbers
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda key: {str(number): letter for number, letter in key.items()},
+        lambda key: {np.int64(number): f" {letter.upper()}) " for number, letter in key.items()},
+        lambda key: list(key.values()),
+        lambda key: tuple(key.values()),
+    ],
+)
+def test_letters_are_taken_as_students_write_them(written):
+    assert check("04-quiz", written(kit.quiz_key("04")))
+
+
+def test_an_answer_to_no_question_is_named(capsys):
+    key = kit.quiz_key("04")
+    assert not check("04-quiz", {number - 1: letter for number, letter in key.items()})
+    assert "no question has this number: 0." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("session", ["4", 4, ["04"], None, Odd()])
+def test_what_is_no_session_is_refused(session):
+    for door in (ask, kit.quiz_key):
+        with pytest.raises(KeyError, match=r"No session is called .*; there are: 00, 01"):
+            door(session)

@@ -18,6 +18,7 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from inspect import getsource
+from numbers import Integral
 from random import Random
 from textwrap import dedent, fill
 from typing import Any
@@ -35,7 +36,7 @@ from rageval_kit.exercises.kinds import (
     rounded,
     same,
 )
-from rageval_kit.messages import name_some, shown, typed
+from rageval_kit.messages import in_short, name_some, shown, typed
 from rageval_kit.wording import current_language, say
 
 __all__ = ["ask", "check", "given", "hint", "set_seed", "solution"]
@@ -68,9 +69,9 @@ def set_seed(seed: int) -> None:
         TypeError: the seed is no integer.
     """
     global _seed
-    if isinstance(seed, bool) or not isinstance(seed, int):
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise TypeError(f"seed is an integer, such as your student number; found {typed(seed)}.")
-    _seed = seed
+    _seed = int(seed)
 
 
 def given(name: str) -> Any:
@@ -138,7 +139,9 @@ def _of_an_error(exercise: Exercise, answer: Any, error: Exception) -> str:
     """Say what a function ended in, or in what form an answer is wanted that could not be read."""
     if not isinstance(exercise, Made):
         kind = type(error).__name__
-        return say("your answer ended in an error, {kind}: {error}", kind=kind, error=error)
+        return say(
+            "your answer ended in an error, {kind}: {error}", kind=kind, error=in_short(error)
+        )
     return say(
         "the answer is {wanted}; found {found}.", wanted=exercise.wanted, found=typed(answer)
     )
@@ -243,7 +246,7 @@ def quiz_key(session: str) -> dict[int, str]:
 
 
 def _is_quiz(name: Any) -> bool:
-    return name in [f"{session}-quiz" for session in sessions()]
+    return isinstance(name, str) and name in [f"{session}-quiz" for session in sessions()]
 
 
 def _choices(session: str, number: int) -> list[tuple[str, str]]:
@@ -257,14 +260,15 @@ def _checked_quiz(name: str, answers: Any) -> Outcome:
     """Say of each answer whether it is right, and why; the quiz is right if all are."""
     session = name.removesuffix("-quiz")
     questions = _texts(session)["quiz"]
-    if not isinstance(answers, Mapping) or not answers:
+    letters = _letters(answers)
+    if not letters:
         cure = say("answer with a dict of letters, such as {example}.", example='{1: "a", 2: "c"}')
         return Outcome(False, _line(say("not attempted"), name, cure))
 
     # A line a question: an answer is explained, right or wrong.
     lines, right = [], 0
     for number, question in enumerate(questions, start=1):
-        letter = str(answers.get(number, "")).strip().lower()
+        letter = letters.pop(str(number), "")
         choices = dict(zip(_LETTERS, _choices(session, number), strict=True))
         if letter not in choices:
             cure = say("choose a, b, c or d.")
@@ -274,8 +278,29 @@ def _checked_quiz(name: str, answers: Any) -> Outcome:
         is_right = choice == question["right"]
         right += is_right
         lines.append(_line(say("right") if is_right else say("wrong"), f"{number} {letter}", why))
+
+    # What is left answers no question, such as 0.
+    if letters:
+        said = say("no question has this number: {numbers}.", numbers=name_some(list(letters)))
+        lines.append(_line(say("wrong"), name, said))
     lines.append(say("{right} of {all} are right.", right=right, all=len(questions)))
-    return Outcome(right == len(questions), "\n".join(lines))
+    return Outcome(right == len(questions) and not letters, "\n".join(lines))
+
+
+def _letters(answers: Any) -> dict[str, str]:
+    """Return {number: letter} of a dict or a list: 1 and "1" are one number, "A)" and "a" a letter.
+
+    >>> _letters({1: "a", "2": "B)"}), _letters(["a", "b"]), _letters("ab")
+    ({'1': 'a', '2': 'b'}, {'1': 'a', '2': 'b'}, {})
+    """
+    if isinstance(answers, list | tuple):
+        answers = dict(enumerate(answers, start=1))
+    if not isinstance(answers, Mapping):
+        return {}
+    return {
+        in_short(number).strip(): in_short(letter).strip(" .()").lower()
+        for number, letter in answers.items()
+    }
 
 
 # ---------------------------------------------------------------- where things are
@@ -299,25 +324,25 @@ def exercises_of(session: str) -> dict[str, Exercise]:
 @cache
 def texts_of(session: str, language: str) -> dict[str, Any]:
     """Return the texts of a session in a language, as its file has them."""
-    if session not in sessions():
-        there_are = ", ".join(sessions())
-        raise KeyError(f"No session is called {shown(session)}; there are: {there_are}.")
     path = files(__package__) / "texts" / language / f"{session}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _texts(session: str) -> dict[str, Any]:
+    if not isinstance(session, str) or session not in sessions():
+        there_are = ", ".join(sessions())
+        raise KeyError(f"No session is called {shown(session)}; there are: {there_are}.")
     return texts_of(session, current_language())
 
 
 def _session_of(name: Any) -> str:
     """Return the session of an exercise, and refuse a name that no exercise has."""
     names = [known for session in sessions() for known in exercises_of(session)]
-    if name not in names:
-        session = str(name).partition("-")[0]
+    if not isinstance(name, str) or name not in names:
+        session = in_short(name).partition("-")[0].zfill(2)
         near = [known for known in names if known.startswith(session)] or names
         raise KeyError(f"No exercise is called {shown(name)}; there are: {name_some(near)}.")
-    return str(name).partition("-")[0]
+    return name.partition("-")[0]
 
 
 def _exercise(name: str) -> Exercise:
