@@ -264,7 +264,7 @@ def _checked_quiz(name: str, answers: Any) -> Outcome:
     # A line a question: an answer is explained, right or wrong.
     lines, right = [], 0
     for number, question in enumerate(questions, start=1):
-        letter = str(answers.get(number, "")).strip().lower()
+        letter = str(answers.get(number, answers.get(str(number), ""))).strip().lower()
         choices = dict(zip(_LETTERS, _choices(session, number), strict=True))
         if letter not in choices:
             cure = say("choose a, b, c or d.")
@@ -314,7 +314,7 @@ def _session_of(name: Any) -> str:
     """Return the session of an exercise, and refuse a name that no exercise has."""
     names = [known for session in sessions() for known in exercises_of(session)]
     if name not in names:
-        session = str(name).partition("-")[0]
+        session = str(name).strip().partition("-")[0].zfill(2)
         near = [known for known in names if known.startswith(session)] or names
         raise KeyError(f"No exercise is called {shown(name)}; there are: {name_some(near)}.")
     return str(name).partition("-")[0]
