@@ -339,7 +339,7 @@ def _session_of(name: Any) -> str:
     """Return the session of an exercise, and refuse a name that no exercise has."""
     names = [known for session in sessions() for known in exercises_of(session)]
     if not isinstance(name, str) or name not in names:
-        session = in_short(name).partition("-")[0].zfill(2)
+        session = in_short(name).strip().partition("-")[0].zfill(2)
         near = [known for known in names if known.startswith(session)] or names
         raise KeyError(f"No exercise is called {shown(name)}; there are: {name_some(near)}.")
     return name.partition("-")[0]
