@@ -380,7 +380,7 @@ def _warn_of_added_scores(store: Any) -> None:
     is_ensemble = all(hasattr(store, field) for field in ("retrievers", "weights", "id_key"))
     if is_ensemble and store.id_key is None:
         warn_user(
-            f"A {type(store).__name__} without id_key takes documents of equal text for one, and "
+            f"{type(store).__name__} without id_key takes documents of equal text for one, and "
             'adds up their scores. Give it id_key="doc_id" (a field of the documents\' metadata).'
         )
 
