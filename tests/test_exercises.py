@@ -373,8 +373,8 @@ def test_what_a_function_prints_and_warns_of_is_not_shown(capsys, recwarn):
     assert not recwarn.list
 
 
-def test_what_is_given_is_the_same_in_both_languages():
-    for name in NAMES:
+def test_the_numbers_that_are_given_are_the_same_in_both_languages():
+    for name in set(NAMES) - {"13-2"}:  # which gives a text
         in_english = repr(drawn(name, 3)[1])
         set_language("ko")
         assert repr(drawn(name, 3)[1]) == in_english

@@ -350,9 +350,9 @@ def _exercise(name: str) -> Exercise:
 
 
 def _drawn(name: str) -> Given:
-    return _draw(_session_of(name), name, _seed)
+    return _draw(_session_of(name), name, _seed, current_language())
 
 
-@cache
-def _draw(session: str, name: str, seed: int) -> Given:
+@cache  # a text that is given is in the language
+def _draw(session: str, name: str, seed: int, language: str) -> Given:
     return exercises_of(session)[name].draw(Random(f"{seed} {name}"))
