@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rageval_kit.fonts import korean_font
+
 # What a question begins with that is to be answered before the cell below it is run.
 QUESTIONS = ("**Before you run:**", "**실행하기 전에:**")
 _PAGE = Path(__file__).with_name("slides.html.j2")
@@ -161,7 +163,7 @@ def _drawing(found: re.Match[str]) -> str:
     formula = " ".join((found["display"] or found["inline"]).split())
     image = io.BytesIO()
     try:
-        with rc_context({"svg.hashsalt": "slides", "mathtext.fontset": "cm"}):
+        with rc_context({"svg.hashsalt": "slides", **_fonts_of(formula)}):
             math_to_image(f"${formula}$", image, format="svg")
     except ValueError:  # matplotlib knows a part of LaTeX; the source can be read
         return f"`{formula}`"
@@ -170,3 +172,18 @@ def _drawing(found: re.Match[str]) -> str:
     data = base64.b64encode(image.getvalue()).decode()
     alt = formula.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return f'<img class="{kind}" alt="{alt}" src="data:image/svg+xml;base64,{data}">'
+
+
+def _fonts_of(formula: str) -> dict[str, Any]:
+    """Return matplotlib's settings to draw a formula; Korean words in it need the Korean font.
+
+    Raises:
+        ValueError: there are Korean words and no font.
+    """
+    if not re.search("[가-힣]", formula):
+        return {"mathtext.fontset": "cm"}
+    font = korean_font()
+    if font is None:
+        raise ValueError("Korean words in a formula need a Korean font.")
+    upright = {f"mathtext.{style}": font for style in ("rm", "tt", "sf", "cal", "bf", "bfit")}
+    return {"mathtext.fontset": "custom", "mathtext.it": "DejaVu Serif:italic", **upright}

@@ -17,6 +17,7 @@ from nbclient import NotebookClient
 from rageval_kit import course
 from rageval_kit.__main__ import main
 from rageval_kit.course import make_course, student_copy
+from rageval_kit.fonts import korean_font
 from rageval_kit.slides import mark_slides, to_slides
 
 
@@ -514,6 +515,13 @@ def test_slides_ask_for_no_network_and_hold_code_plots_and_formulas():
     for thing in ("data:image/png;base64,", "plot_relevance_matrix", "dataframe"):
         assert thing in page
     assert page.count("<section") == page.count("</section>") > 20
+
+
+@pytest.mark.skipif(korean_font() is None, reason="no Korean font")
+def test_korean_words_in_a_formula_are_drawn_in_a_korean_font(caplog):
+    page = to_slides(a_notebook(text("$$r = \\frac{\\text{정답}}{k}$$")), "A title", "ko")
+    assert 'class="display formula"' in page
+    assert "does not have a glyph" not in caplog.text
 
 
 def test_a_formula_that_matplotlib_cannot_draw_is_shown_as_it_is_written():
