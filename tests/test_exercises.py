@@ -256,6 +256,15 @@ def test_a_wrong_choice_is_explained_and_an_open_one_is_named(capsys):
     assert "[wrong] 1" in out and "[not attempted] 2" in out and "8 of 10 are right" in out
 
 
+def test_the_numbers_of_a_quiz_may_be_texts(capsys):
+    assert check("04-quiz", {str(number): a for number, a in kit.quiz_key("04").items()})
+
+
+def test_a_name_without_its_zero_is_told_those_of_the_session():
+    with pytest.raises(KeyError, match="'4-1'; there are: 04-1, 04-2"):
+        check("4-1", 1)
+
+
 def test_a_quiz_without_answers_is_not_attempted(capsys):
     assert not check("04-quiz", ...)
     assert "[not attempted]" in capsys.readouterr().out
