@@ -174,7 +174,7 @@ def _drawing(found: re.Match[str]) -> str:
     return f'<img class="{kind}" alt="{alt}" src="data:image/svg+xml;base64,{data}">'
 
 
-def _fonts_of(formula: str) -> dict[str, Any]:
+def _fonts_of(formula: str) -> dict[Any, Any]:
     """Return matplotlib's settings to draw a formula; Korean words in it need the Korean font.
 
     Raises:
