@@ -296,7 +296,7 @@ def test_a_curve_without_a_number_for_each_x_is_refused(of_x):
 def test_a_row_without_a_kind_has_one_of_its_own():
     kinds = pd.Series(["a", None], index=["x", "y"])
     ax = plot_bars(pd.Series([1, 2], index=["x", "y"]), kinds=kinds)
-    assert [text.get_text() for text in ax.texts][0] == "1  a"
+    assert ax.texts[0].get_text() == "1  a"
 
 
 def test_values_that_differ_by_rounding_are_one_bar():
