@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any, TypeAlias
 
-from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
+from rageval_kit.exercises.kinds import NOT_ATTEMPTED, RIGHT, Exercise, Function, Made
 
 # ---------------------------------------------------------------- 20-1: agreement by hand
 
@@ -71,6 +71,8 @@ def _sizes(random: Random) -> tuple[int, int, int, int]:
 
 
 def judge_of_agreement(case: dict[str, Any]) -> str:
+    if any(value is ... for value in case.values()):
+        return NOT_ATTEMPTED
     exact, lists, packed = (case[name] for name in ("exact", "P", "Q"))
     for ranking in (exact, lists, packed):
         if len(ranking) != 4 or len(set(ranking)) != 4:
