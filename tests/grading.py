@@ -12,14 +12,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from nbgrader.api import Gradebook
-from nbgrader.apps import NbGraderAPI
-from traitlets.config import Config
-
 ASSIGNMENT = "session"
 
 
 def main(course, masters, submissions):
+    from nbgrader.api import Gradebook  # here, for the kit's own environment has no nbgrader
+    from nbgrader.apps import NbGraderAPI
+    from traitlets.config import Config
+
     source = course / "source" / ASSIGNMENT
     shutil.copytree(masters, source)
     config = Config()

@@ -10,13 +10,13 @@ import re
 
 import nbformat
 import pytest
-from test_notebooks import FOLDER, kernels_start_at_once, run  # noqa: F401 - a fixture
+from test_notebooks import FOLDER
 
 from rageval_kit import exercises
 from rageval_kit.course import student_copy
 from rageval_kit.wording import say, set_language
 
-pytestmark = [pytest.mark.notebooks, pytest.mark.usefixtures("kernels_start_at_once")]
+pytestmark = pytest.mark.notebooks
 KOREAN = sorted(FOLDER.glob("ko/exercises/solved/*.ipynb"))
 MASTERS = [*KOREAN, *sorted(FOLDER.glob("en/exercises/solved/*.ipynb"))]
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
@@ -68,17 +68,34 @@ def test_a_master_checks_every_exercise_and_nbgrader_knows_each(path):
     assert answers == [f"answer-{name}" for name in wanted]
 
 
-@pytest.mark.parametrize("path", MASTERS, ids=name_of)
-def test_every_answer_of_a_master_is_right(path):
-    notebook = run(nbformat.read(path, as_version=4), path.parent)
-    set_language(edition_of(path))
-    right = f"[{say('right')}]"
+def verdicts_of(path):
+    """Run a notebook's code, as a kernel would but for the display, and return what checks say."""
+    names, verdicts = {}, {}
+    for cell in cells_of(path):
+        if cell.cell_type == "code":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(cell.source, names)
+            if CHECK.match(cell.source):
+                found = re.findall(r"^\[([^]]*)\]", printed.getvalue(), re.MULTILINE)
+                verdicts[CHECK.match(cell.source)[1]] = set(found)
+    return verdicts
+
+
+@pytest.fixture
+def as_at_the_start():
+    yield
     set_language("en")
-    for cell in notebook.cells:
-        if CHECK.match(cell.source):
-            printed = "".join(output.get("text", "") for output in cell.outputs)
-            verdicts = re.findall(r"^\[[^]]*\]", printed, re.MULTILINE)
-            assert verdicts and set(verdicts) == {right}, printed
+    exercises.set_seed(0)
+
+
+@pytest.mark.usefixtures("as_at_the_start")
+@pytest.mark.parametrize("path", MASTERS, ids=name_of)
+def test_every_answer_of_a_master_is_right(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    verdicts = verdicts_of(path)
+    assert list(verdicts) == checked_in(cells_of(path))
+    assert all(found == {say("right")} for found in verdicts.values()), verdicts
 
 
 @pytest.mark.parametrize("path", MASTERS, ids=name_of)
@@ -100,16 +117,10 @@ def test_no_answer_can_be_read_in_the_students_copy(path):
                     assert json.dumps(line, ensure_ascii=False)[1:-1] not in copy
 
 
+@pytest.mark.usefixtures("as_at_the_start")
 @pytest.mark.parametrize("path", MASTERS, ids=name_of)
 def test_a_copy_that_nobody_has_filled_in_says_not_attempted_and_no_more(path, monkeypatch):
     monkeypatch.chdir(path.parent.parent)
-    names, printed = {}, io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        for cell in cells_of(path.parent.parent / path.name):
-            if cell.cell_type == "code":
-                exec(cell.source, names)
-    not_attempted = say("not attempted")
-    set_language("en")
-    exercises.set_seed(0)
-    checks = checked_in(cells_of(path))
-    assert printed.getvalue().count(f"[{not_attempted}]") == len(checks), printed.getvalue()
+    verdicts = verdicts_of(path.parent.parent / path.name)
+    assert list(verdicts) == checked_in(cells_of(path))
+    assert all(found == {say("not attempted")} for found in verdicts.values()), verdicts
