@@ -337,12 +337,12 @@ def _texts(session: str) -> dict[str, Any]:
 
 def _session_of(name: Any) -> str:
     """Return the session of an exercise, and refuse a name that no exercise has."""
-    names = [known for session in sessions() for known in exercises_of(session)]
-    if not isinstance(name, str) or name not in names:
-        session = in_short(name).strip().partition("-")[0].zfill(2)
-        near = [known for known in names if known.startswith(session)] or names
+    session = in_short(name).strip().partition("-")[0].zfill(2)
+    known = list(exercises_of(session)) if session in sessions() else []
+    if not isinstance(name, str) or name not in known:
+        near = known or [each for any_one in sessions() for each in exercises_of(any_one)]
         raise KeyError(f"No exercise is called {shown(name)}; there are: {name_some(near)}.")
-    return name.partition("-")[0]
+    return session
 
 
 def _exercise(name: str) -> Exercise:

@@ -56,8 +56,7 @@ class Exercise:
         """Draw what is given, so that no mistake gives the right answer or that of another."""
         for _ in range(_DRAWS):
             given = self.given(random)
-            ways = (self.right, *self.mistakes.values())
-            answers = [way(*deepcopy(given)) for way in ways]
+            answers = [way(*deepcopy(given)) for way in self.ways().values()]
             if not any(self.same(a, b) for i, a in enumerate(answers) for b in answers[:i]):
                 return given
         raise RuntimeError("No draw tells the mistakes of this exercise apart.")
@@ -98,7 +97,7 @@ class Function(Exercise):
         """
         if not callable(answer):
             return WRONG
-        cases = [given, *(self.given(Random(case)) for case in range(_CASES))]
+        cases = self._cases(given)
         answers = [_tried(answer, case) for case in cases]
         if all(value is None or value is ... for value in answers):
             return NOT_ATTEMPTED
@@ -115,11 +114,15 @@ class Function(Exercise):
 
     def first_difference(self, answer: Way, given: Given) -> tuple[Given, Any, Any]:
         """Return the first case where a wrong function differs: it, what came and what is right."""
-        for case in (given, *(self.given(Random(case)) for case in range(_CASES))):
+        for case in self._cases(given):
             found, wanted = _tried(answer, case), self.right(*deepcopy(case))
             if not self.same(found, wanted):
                 return case, rounded(found, self.decimals), rounded(wanted, self.decimals)
         return given, ..., self.right(*deepcopy(given))  # it does not return the same twice
+
+    def _cases(self, given: Given) -> list[Given]:
+        """Return the cases that a function is tried on: the student's own first."""
+        return [given, *(self.given(Random(case)) for case in range(_CASES))]
 
 
 def _tried(way: Way, case: Given) -> Any:
