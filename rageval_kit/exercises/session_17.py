@@ -3,38 +3,17 @@
 import re
 from random import Random
 
+from rageval_kit.exercises.kappa import (
+    agreement,
+    kappa,
+    kappa_not_divided,
+    kappa_of_equal_chances,
+    kappa_of_one_judge,
+)
 from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
 from rageval_kit.wording import current_language
 
 # ---------------------------------------------------------------- 17-1: kappa by hand
-
-
-def kappa(ours: list[int], theirs: list[int]) -> float:
-    n = len(ours)
-    seen = sum(a == b for a, b in zip(ours, theirs, strict=True)) / n
-    grades = {*ours, *theirs}
-    by_chance = sum(ours.count(g) / n * theirs.count(g) / n for g in grades)
-    return (seen - by_chance) / (1 - by_chance)
-
-
-def agreement(ours: list[int], theirs: list[int]) -> float:
-    return sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(ours)
-
-
-def kappa_of_equal_chances(ours: list[int], theirs: list[int]) -> float:
-    by_chance = 1 / len({*ours, *theirs})
-    return (agreement(ours, theirs) - by_chance) / (1 - by_chance)
-
-
-def kappa_not_divided(ours: list[int], theirs: list[int]) -> float:
-    n = len(ours)
-    by_chance = sum(ours.count(g) / n * theirs.count(g) / n for g in {*ours, *theirs})
-    return agreement(ours, theirs) - by_chance
-
-
-def kappa_of_one_judge(ours: list[int], theirs: list[int]) -> float:
-    by_chance = sum((ours.count(g) / len(ours)) ** 2 for g in {*ours, *theirs})
-    return (agreement(ours, theirs) - by_chance) / (1 - by_chance)
 
 
 def _two_judges(random: Random) -> tuple[list[int], list[int]]:
