@@ -688,30 +688,4 @@ KOREAN = {
     "seen: {value}": "관측값: {value}",
     "middle 95 %: {low} to {high}": "가운데 95 %: {low} ~ {high}",
     "limit": "한계",
-    "A reranker reads the first 50 hits. What is not among them is lost. "
-    "So the metric is {metric}. Its values are {figures}. The system I take is {system}.": (
-        "재순위화는 앞의 50개를 읽습니다. 그 안에 없는 문서는 잃은 것입니다. "
-        "그래서 지표는 {metric}입니다. 값은 {figures}입니다. 고른 시스템은 {system}입니다."
-    ),
-    "We compared {n} systems. The best may be promised {held_out}, on queries held out. "
-    "Its neighbour is cheaper to read, and differs from the baseline by {difference} "
-    "[{low}, {high}]. The verdict is: {said}. We take {taken}.": (
-        "시스템 {n}개를 비교했습니다. "
-        "가장 높은 시스템에 약속할 수 있는 값은 따로 떼어 둔 질의의 {held_out}입니다. "
-        "그것과 구별되지 않으면서 읽는 비용이 더 적은 시스템이 있고, 기준과의 차이는 {difference} "
-        "[{low}, {high}]입니다. 판정: {said}. 고른 시스템은 {taken}입니다."
-    ),
-    # What a pipeline of session 14 answers, whatever it is asked.
-    "Sure, that is no problem at all. Just call whenever it suits you.": (
-        "네, 됩니다. 걱정 마시고 편하신 때에 전화 한 통만 주세요."
-    ),
-    "Nowadays most people simply tap a few buttons on their phone, and it is free.": (
-        "요즘은 대부분 앱에서 몇 번 누르면 금방 끝나고 돈도 들지 않습니다."
-    ),
-    "Sorry, that has been forbidden for decades and will hardly change soon.": (
-        "아쉽지만 예전부터 금지되어 있어 어렵고, 내년에나 바뀔 듯합니다."
-    ),
-    "It normally takes two or three weeks, so ask a friendly assistant for help.": (
-        "보통 두세 주 걸리니 친절한 조교에게 부탁하는 편이 빠릅니다."
-    ),
 }

@@ -101,6 +101,35 @@ def test_the_korean_is_korean(session):
         assert re.search("[가-힣]", text), text
 
 
+# ------------------------------------------------------------------------------- written reports
+
+WRITTEN = {
+    "as it is": lambda report: report,
+    "without the last full stop": lambda report: report.rstrip("."),
+    "on lines": lambda report: report.replace(". ", ".\n"),
+    "with a mark": lambda report: report[:-1] + "!",
+    "with an abbreviation": lambda report: report[:-1] + " (vs. others).",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN.keys())
+@pytest.mark.parametrize("name", ["06-6", "11-4", "17-4", "21-5"])
+def test_a_report_of_five_sentences_is_right_however_they_are_written(name, written, language):
+    set_language(language)
+    for seed in SEEDS:
+        exercise, its_given = drawn(name, seed)
+        assert exercise.judge(written(exercise.right(*its_given)), its_given) == RIGHT
+
+
+@pytest.mark.parametrize("name", ["06-6", "11-4", "17-4", "21-5"])
+def test_a_report_of_four_or_six_sentences_is_told(name):
+    exercise, its_given = drawn(name, 0)
+    report = exercise.right(*its_given)
+    for other in (report.replace(". ", ", ", 1), f"So be it. {report}"):
+        assert "not_five" in exercise.judge(other, its_given)
+
+
 # ------------------------------------------------------------------------------------- the doors
 
 
