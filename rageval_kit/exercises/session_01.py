@@ -18,7 +18,7 @@ Dataset: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 # ---------------------------------------------------------------- 01-1: kappa of two judges
 
 
-def kappa_of_the_relevant(one: list[int], other: list[int]) -> float:
+def kappa_of_the_relevant(one: list[object], other: list[object]) -> float:
     chance = one.count(1) / len(one) * other.count(1) / len(other)
     return (agreement(one, other) - chance) / (1 - chance)
 
