@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 # Every public name, by the module that holds it.
 _NAMES = {
-    "accuracy": "JUDGE_PROMPT answer_accuracy judge_answers",
-    "answers": "ANSWER_PROMPT ExtractiveAnswerer generate_answers",
+    "accuracy": "answer_accuracy judge_answers",
+    "answers": "ExtractiveAnswerer generate_answers",
     "approximation": "agreement index_costs",
     "chunks": "split_documents",
     "comparison": "compare differences holm queries_needed randomization_p resampled_means",
@@ -53,12 +53,13 @@ _NAMES = {
         "plot_relevance_matrix"
     ),
     "pooling": "GRADES add_judgements load_judged pool_results save_pool",
+    "prompts": "ANSWER_PROMPT JUDGE_PROMPT KINDS RELEVANCE_PROMPT SUGGEST_PROMPT",
     "rankings": "Results",
     "relevance": "Policies Relevance relevance_matrix",
     "reranking": "rerank",
     "reports": "flat to_html to_latex to_markdown",
     "search": "search_all",
-    "suggesting": "KINDS RELEVANCE_PROMPT SUGGEST_PROMPT judge_relevance suggest_questions",
+    "suggesting": "judge_relevance suggest_questions",
     "trec": "load_qrels load_run save_qrels save_run",
     "unjudged": "pool_to_settle score_bounds",
     "validation": "validate_dataset",
@@ -109,12 +110,8 @@ def _not_loaded(name: str, error: ImportError) -> ImportError:
 # The same names again, for type checkers and editors; a test keeps the two equal.
 # fmt: off
 if TYPE_CHECKING:
-    from rageval_kit.accuracy import (
-        JUDGE_PROMPT, answer_accuracy, judge_answers,
-    )
-    from rageval_kit.answers import (
-        ANSWER_PROMPT, ExtractiveAnswerer, generate_answers,
-    )
+    from rageval_kit.accuracy import answer_accuracy, judge_answers
+    from rageval_kit.answers import ExtractiveAnswerer, generate_answers
     from rageval_kit.approximation import agreement, index_costs
     from rageval_kit.chunks import split_documents
     from rageval_kit.comparison import (
@@ -167,14 +164,15 @@ if TYPE_CHECKING:
     from rageval_kit.pooling import (
         GRADES, add_judgements, load_judged, pool_results, save_pool,
     )
+    from rageval_kit.prompts import (
+        ANSWER_PROMPT, JUDGE_PROMPT, KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT,
+    )
     from rageval_kit.rankings import Results
     from rageval_kit.relevance import Policies, Relevance, relevance_matrix
     from rageval_kit.reranking import rerank
     from rageval_kit.reports import flat, to_html, to_latex, to_markdown
     from rageval_kit.search import search_all
-    from rageval_kit.suggesting import (
-        KINDS, RELEVANCE_PROMPT, SUGGEST_PROMPT, judge_relevance, suggest_questions,
-    )
+    from rageval_kit.suggesting import judge_relevance, suggest_questions
     from rageval_kit.trec import load_qrels, load_run, save_qrels, save_run
     from rageval_kit.unjudged import pool_to_settle, score_bounds
     from rageval_kit.validation import validate_dataset

@@ -51,6 +51,9 @@ _FILLS = ((BLUE, ""), (ORANGE, "//"), (RED, "xx"), (GREEN, ".."), (PINK, "--"), 
 _ON_HATCH = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # behind text upon a hatch
 
 
+# ---------------------------------------------------------------- points
+
+
 def plot_points(
     tables: pd.DataFrame | Mapping[str, pd.DataFrame],
     x: str,
@@ -188,6 +191,9 @@ def _finite(plot: str, values: Any, what: str) -> np.ndarray:
     return numbers
 
 
+# ---------------------------------------------------------------- bars
+
+
 def plot_bars(
     table: pd.Series | pd.DataFrame,
     axis_label: str = "",
@@ -310,6 +316,9 @@ def _number_parts(ax: "Axes", parts: np.ndarray, names: list[str]) -> None:
                 behind.append(f"{text} {name}")
         if behind:
             write(ax, ", ".join(behind), (values.sum(), row), (8, 0), va="center")
+
+
+# ---------------------------------------------------------------- how values spread
 
 
 def plot_strip(
@@ -435,6 +444,9 @@ def plot_resamples(
     ax.set(ylim=(0, height + 0.2 * top), yticks=[], xlabel=drawable(xlabel, ""))
     finish(ax, title).spines.left.set_visible(False)
     return ax
+
+
+# ---------------------------------------------------------------- tables, row by row
 
 
 def plot_intervals(
@@ -589,6 +601,9 @@ def plot_cells(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> 
     ax.tick_params(length=0)
     finish(ax, title).spines[:].set_visible(False)
     return ax
+
+
+# ---------------------------------------------------------------- upon any plot
 
 
 def plot_limit(ax: "Axes", words: str, x: float | None = None, y: float | None = None) -> "Axes":

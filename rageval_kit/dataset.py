@@ -21,9 +21,10 @@ import pandas as pd
 from rageval_kit.cells import as_number, as_text
 from rageval_kit.columns import QRELS, named, recognise
 from rageval_kit.files import as_path, not_found, read_jsonl, read_text, wrong_line
-from rageval_kit.forms import TABLES, Both, ending, read_table
+from rageval_kit.forms import TABLES, ending, read_table
 from rageval_kit.loading import Dataset, load_documents, load_questions
 from rageval_kit.messages import count, name_some, shown, warn_user, wrong_type
+from rageval_kit.records import Both
 from rageval_kit.trec import load_qrels
 
 # What the two files of a folder are called, before the ending.

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -53,6 +54,11 @@ def as_path(path: str | Path, name: str = "path") -> Path:
         what = "is empty, too long, or holds a NUL or half a character"
         raise ValueError(f"{name} {shown(os.fspath(path))} {what}. Give a path.")
     return Path(path)
+
+
+def nfc(name: str) -> str:
+    """Return a file's name in one Unicode form: macOS hands out Hangul in jamo (NFD)."""
+    return unicodedata.normalize("NFC", name)
 
 
 def write_whole(files: Mapping[Path, bytes]) -> None:

@@ -1,64 +1,29 @@
-"""Files in the forms that people bring: tables of rows, and texts with a title. A reader a form.
+"""Files that hold a table, in the forms that people bring: a reader a form.
 
 Cells come in as they are written, numbers of JSON too: 001, 1e5 and 10,912 stay what they are.
-Nothing of a file is carried out: no eval, no pickle, no macro, no link that leads out of a folder.
+Nothing of a file is carried out: no eval, no pickle, no macro.
 """
 
 import csv
 import json
-import os
 import re
 import sys
-import unicodedata
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pandas as pd
-
-from rageval_kit.columns import is_known, named
-from rageval_kit.documents import read_document, refuse_odd_columns, stored_id
 from rageval_kit.files import NO_TEXT, open_text, read_blocks, refuse_bomb
 from rageval_kit.messages import (
     count,
-    is_list,
     missing_extra,
-    show_progress,
     shown,
-    wrong_type,
 )
+from rageval_kit.records import Both, Row, Table, rows_of, tables_of
 from rageval_kit.wording import say, say_count
-
-Row = Mapping[str, Any]
-
-
-class Table(NamedTuple):
-    """Rows under named columns; ``said`` is what is worth saying about how they were read."""
-
-    where: str
-    columns: Sequence[str]
-    rows: Iterable[Row]
-    said: str = ""
-
-
-class Text(NamedTuple):
-    """A text with the title it has within; a PDF has one a page."""
-
-    title: str
-    pages: list[str]
-
-
-class Both(NamedTuple):
-    """Documents and questions that came in one object."""
-
-    documents: Table
-    questions: Table
-
 
 # ---------------------------------------------------------------- which form
 
@@ -73,23 +38,8 @@ def read_table(path: Path, encoding: str | None) -> Table | Both:
     reader = TABLES.get(ending(path))
     if reader is None:
         raise _not_a_form(path, TABLES)
-    _refuse_other_form(path)
+    refuse_other_form(path)
     return reader(path, encoding)
-
-
-def read_text_file(path: Path, encoding: str | None) -> Text:
-    """Read a text by the ending of its name; errors as `read_table`."""
-    _refuse_other_form(path)
-    text = _TEXTS[ending(path)](path, encoding)
-    if not any(page.strip() for page in text.pages):
-        scanned = " Is it scanned? Then it needs OCR first." if ending(path) == ".pdf" else ""
-        raise ValueError(f"{path} holds no text.{scanned} Take it out, or fill it.")
-    return text
-
-
-def is_text(path: Path) -> bool:
-    """Say whether a file is a document of its own, and no table."""
-    return ending(path) in _TEXTS
 
 
 def ending(path: Path) -> str:
@@ -119,8 +69,12 @@ _OLE = b"\xd0\xcf\x11\xe0"
 _HTML = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<(!doctype html|html)\b", re.I)
 
 
-def _refuse_other_form(path: Path) -> None:
-    """Refuse a file that is something else than its name says."""
+def refuse_other_form(path: Path) -> None:
+    """Refuse a file that is something else than its name says.
+
+    Raises:
+        ValueError: it is.
+    """
     start = next(read_blocks(path), b"")
     for first, endings, what, cure in NO_TEXT:
         if start.startswith(first) and ending(path) not in endings:
@@ -141,7 +95,11 @@ def _refuse_other_form(path: Path) -> None:
 
 
 def want_package(name: str, extra: str, path: Path) -> Any:
-    """Return a package that an extra brings; say which where it is missing."""
+    """Return a package that an extra brings.
+
+    Raises:
+        ImportError: it is missing; the error names the extra.
+    """
     try:
         return import_module(name)
     except ImportError as error:
@@ -149,7 +107,7 @@ def want_package(name: str, extra: str, path: Path) -> Any:
 
 
 @contextmanager
-def _whole(path: Path, form: str) -> Iterator[None]:
+def whole(path: Path, form: str) -> Iterator[None]:
     """Say of a broken file that it is; its reader raises whatever it stumbles over."""
     try:
         yield
@@ -256,14 +214,14 @@ def _parse(where: str, text: str) -> Any:
 
 def _parquet(path: Path, encoding: str | None) -> Table:
     parquet = want_package("pyarrow.parquet", "parquet", path)
-    with _whole(path, "Parquet file, or is protected"):
+    with whole(path, "Parquet file, or is protected"):
         file = parquet.ParquetFile(path)
         names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
     return Table(str(path), names, _parquet_rows(path, file))
 
 
 def _parquet_rows(path: Path, file: Any) -> Iterator[Row]:
-    with _whole(path, "Parquet file"):
+    with whole(path, "Parquet file"):
         for batch in file.iter_batches():
             yield from batch.to_pylist()
 
@@ -271,12 +229,12 @@ def _parquet_rows(path: Path, file: Any) -> Iterator[Row]:
 def _excel(path: Path, encoding: str | None) -> Table:
     """Read the first sheet that holds something."""
     openpyxl = want_package("openpyxl", "excel", path)
-    with _whole(path, ".xlsx"), zipfile.ZipFile(path) as packed:
+    with whole(path, ".xlsx"), zipfile.ZipFile(path) as packed:
         size = sum(member.file_size for member in packed.infolist())
     refuse_bomb(path, size)
 
     # Styles that openpyxl does not know are no news here.
-    with _whole(path, ".xlsx"), warnings.catch_warnings():
+    with whole(path, ".xlsx"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
             for sheet in book.worksheets:
@@ -316,335 +274,3 @@ TABLES: dict[str, Callable[[Path, str | None], Any]] = {
     ".parquet": _parquet,
     ".xlsx": _excel,
 }
-
-
-# ---------------------------------------------------------------- objects
-
-
-def table_of(source: Any, name: str) -> Table | Both:
-    """Return the rows of what is no path: a DataFrame, dicts, LangChain documents or a loader.
-
-    Raises:
-        TypeError: it is none of these.
-    """
-    load = getattr(source, "lazy_load", None) or getattr(source, "load", None)
-    if isinstance(source, pd.DataFrame):
-        refuse_odd_columns(source, name)
-        rows = source.itertuples(index=False, name=None)
-        dicts = (dict(zip(source.columns, row, strict=True)) for row in rows)
-        return Table(name, list(source.columns), dicts)
-    if callable(load):  # a loader of LangChain's
-        return rows_of(list(load()), name)
-    if isinstance(source, Mapping):
-        if hasattr(source, "num_rows"):
-            raise ValueError(
-                f"{name} holds the splits {named(list(source))}. Give one: {name}['train']."
-            )
-        return tables_of(source, name)
-    if not is_list(source):
-        raise wrong_type(name, "a path, a DataFrame or a list of dicts", source)
-    return rows_of(list(source), name)
-
-
-def rows_of(records: Sequence[Any], where: str) -> Table:
-    """Return records as a table; what tools nest within a record is laid out flat."""
-    rows = []
-    for position, record in enumerate(records, start=1):
-        if hasattr(record, "page_content") and hasattr(record, "metadata"):
-            rows.append(_of_langchain(record))
-        elif isinstance(record, Mapping):
-            rows.append(_flat(record))
-        else:
-            wanted = "a dict or a LangChain document"
-            raise wrong_type(f"{where}, entry {position},", wanted, record)
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    _want_names(columns, where)
-    return Table(where, columns, rows)
-
-
-def _want_names(keys: Iterable[Any], where: str) -> None:
-    odd = [key for key in keys if not isinstance(key, str)]
-    if odd:
-        raise wrong_type(f"{where}: every key", "a text", odd[0])
-
-
-# What promptfoo, LangSmith, LangChain and MS MARCO nest.
-_NESTED = ("vars", "inputs", "outputs", "reference_outputs", "metadata", "passages")
-
-
-def _flat(record: Row) -> Row:
-    nested = [name for name in _NESTED if isinstance(record.get(name), Mapping)]
-    if not nested:
-        return record
-    flat = {name: value for name, value in record.items() if name not in nested}
-    for name in nested:
-        flat = {**record[name], **flat}
-    for check in record.get("assert") or []:  # promptfoo's answer
-        flat.setdefault("expected", check.get("value"))
-    return flat
-
-
-def _of_langchain(document: Any) -> Row:
-    """Return a LangChain document as a row; a loader's has its file and page for an id."""
-    if stored_id(document) is not None:
-        return {**document.metadata, **read_document(document)}
-    row = {**document.metadata, "content": document.page_content}
-    if "source" in row:
-        source, page = str(row["source"]), row.get("page")
-        row["doc_id"] = source
-        row.setdefault("title", Path(source).stem)
-        if isinstance(page, int):  # LangChain counts pages from 0
-            row.update(doc_id=f"{source}#page={page + 1}", source_id=source, page=page + 1)
-    return row
-
-
-def tables_of(value: Any, where: str) -> Table | Both:
-    """Return the rows of what JSON holds.
-
-    A list of objects; an object of columns, of texts by id or of objects by id; or documents and
-    questions in one: the kit's, LlamaIndex's and SQuAD's.
-
-    Raises:
-        ValueError: it is an object of other keys.
-    """
-    if isinstance(value, list):
-        return rows_of(value, where)
-    if not isinstance(value, Mapping):
-        found = f"a list or an object was wanted, found {shown(value)}"
-        raise ValueError(f"{where}: {found}. Save a list of objects.")
-    _want_names(value, where)
-    for keys, reader in _SHAPES:
-        if keys <= value.keys():
-            try:
-                return reader(value, where)
-            except (KeyError, TypeError, AttributeError) as error:
-                raise ValueError(
-                    f"{where} has the keys {named(sorted(keys))}, but within them something is "
-                    f"missing or of another kind: {error}. Save it again, whole."
-                ) from None
-    return _of_object(value, where)
-
-
-def _of_object(value: Row, where: str) -> Table:
-    # One record; columns, which pandas writes by row; objects or texts by id.
-    parts, known = list(value.values()), any(map(is_known, value))
-    if known and not any(isinstance(part, (list, Mapping)) for part in parts):
-        return rows_of([value], where)
-    if known and all(isinstance(part, list) for part in parts) and len({*map(len, parts)}) == 1:
-        return _of_columns(value, where)
-    if known and all(isinstance(part, Mapping) for part in parts):
-        return _of_columns({name: list(part.values()) for name, part in value.items()}, where)
-    if parts and all(isinstance(part, Mapping) and any(map(is_known, part)) for part in parts):
-        return rows_of([{"id": key, **part} for key, part in value.items()], where)
-    if parts and all(isinstance(part, str) for part in parts):
-        return rows_of([{"id": key, "text": part} for key, part in value.items()], where)
-    raise ValueError(
-        f"{where} is one object with the keys {named(list(value))}, which is no form known here. "
-        "Give the list of records that is in it: json.load(file)[key]."
-    )
-
-
-def _of_columns(columns: Row, where: str) -> Table:
-    cells = zip(*columns.values(), strict=True)
-    return rows_of([dict(zip(columns, row, strict=True)) for row in cells], where)
-
-
-# ---------------------------------------------------------------- documents and questions in one
-
-
-def _kit(value: Row, where: str) -> Both:
-    return Both(*(rows_of(value[part], f"{where}: {part}") for part in ("docs", "all_qa")))
-
-
-def _llama_index(value: Row, where: str) -> Both:
-    documents = [{"doc_id": key, "content": text} for key, text in value["corpus"].items()]
-    questions = [
-        {"query_id": key, "question": text, "relevant_doc_ids": value["relevant_docs"].get(key)}
-        for key, text in value["queries"].items()
-    ]
-    return Both(rows_of(documents, where), rows_of(questions, where))
-
-
-def _squad(value: Row, where: str) -> Both:
-    """Read SQuAD and KorQuAD: every paragraph is a document, p0, p1, ..."""
-    documents: list[Row] = []
-    questions: list[Row] = []
-    for entry in value["data"]:
-        for paragraph in entry.get("paragraphs", [entry]):  # KorQuAD 2 has a page an entry
-            doc_id = f"p{len(documents)}"
-            title, content = entry.get("title", ""), paragraph["context"]
-            documents.append({"doc_id": doc_id, "title": title, "content": content})
-            questions += [_squad_question(qa, doc_id) for qa in paragraph["qas"]]
-    return Both(rows_of(documents, where), rows_of(questions, where))
-
-
-def _squad_question(qa: Row, doc_id: str) -> Row:
-    answers = qa.get("answers") or qa.get("answer") or []
-    answer = answers[0] if isinstance(answers, list) and answers else answers
-    record = {"query_id": qa["id"], "question": qa["question"]}
-    if not answer or qa.get("is_impossible"):
-        return {**record, "relevant_doc_ids": []}
-    return {**record, "relevant_doc_ids": [doc_id], "ground_truth": answer["text"]}
-
-
-_SHAPES: tuple[tuple[set[str], Callable[[Any, str], Table | Both]], ...] = (
-    ({"docs", "all_qa"}, _kit),
-    ({"queries", "corpus", "relevant_docs"}, _llama_index),
-    ({"data", "version"}, _squad),
-    ({"tests"}, lambda value, where: rows_of(value["tests"], where)),  # promptfoo
-)
-
-
-# ---------------------------------------------------------------- texts
-
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)??(---|\.\.\.)[ \t]*(\n|$)", re.S)
-_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})\s*$")
-
-
-def _plain(path: Path, encoding: str | None) -> Text:
-    with open_text(path, encoding) as file:
-        return Text("", [file.read()])
-
-
-def _markdown(path: Path, encoding: str | None) -> Text:
-    """Read Markdown as it is written; the title is that of its front matter, or the first heading.
-
-    The heading is looked for outside of code.
-    """
-    (text,) = _plain(path, encoding).pages
-    front = _FRONT_MATTER.match(text)
-    if front and (named := re.search(r"^title:[ \t]*(.*\S)", front[0], re.M)):
-        return Text(named[1].strip("\"'"), [text])
-
-    fence, above = "", ""
-    for line in text[front.end() if front else 0 :].splitlines():
-        if mark := re.match(r" {0,3}(```|~~~)", line):
-            fence = "" if fence == mark[1] else fence or mark[1]
-        elif not fence and (heading := _HEADING.match(line)) and heading[1]:
-            return Text(heading[1], [text])
-        elif not fence and above.strip() and _UNDERLINE.match(line):
-            return Text(above.strip(), [text])
-        above = line
-    return Text("", [text])
-
-
-def _html(path: Path, encoding: str | None) -> Text:
-    (text,) = _plain(path, encoding).pages
-    page = _Page()
-    with _whole(path, "HTML page"):
-        page.feed(text)
-        page.close()
-
-    # A line a block, white space as a browser shows it.
-    lines = (" ".join(line.split()) for line in "".join(page.text).split("\n"))
-    title = " ".join("".join(page.heading or page.title).split())
-    return Text(title, [re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()])
-
-
-class _Page(HTMLParser):
-    """Gathers what a reader sees of a page: its text, title and first heading."""
-
-    _UNSEEN = frozenset("script style noscript template head svg".split())
-    _INLINE = frozenset(
-        "a abbr b bdi cite code del dfn em font i img ins kbd mark q s samp small span strong sub "
-        "sup td th time u var wbr".split()
-    )
-    _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.text: list[str] = []
-        self.title: list[str] = []
-        self.heading: list[str] = []
-        self._unseen, self._into = 0, self.text
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self._unseen += tag in self._UNSEEN
-        if tag == "body":
-            self._unseen = 0  # whose head was never closed
-        elif tag == "title" and not self.title:
-            self._into = self.title
-        elif tag in self._HEADINGS and not self.heading:
-            self._into = self.heading
-        self._break(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._unseen = max(0, self._unseen - (tag in self._UNSEEN))
-        if tag == "title" or tag in self._HEADINGS:
-            self._into = self.text
-        self._break(tag)
-
-    def handle_data(self, data: str) -> None:
-        if self._into is self.title:
-            self.title.append(data)
-        elif not self._unseen:
-            self.text.append(data)
-            if self._into is self.heading:
-                self.heading.append(data)
-
-    def _break(self, tag: str) -> None:
-        if not self._unseen:
-            self.text.append(" " if tag in ("td", "th") else "" if tag in self._INLINE else "\n")
-
-
-def _pdf(path: Path, encoding: str | None) -> Text:
-    pypdf = want_package("pypdf", "pdf", path)
-    with _whole(path, "PDF"):
-        reader = pypdf.PdfReader(path)
-        closed = reader.is_encrypted and not reader.decrypt("")
-    if closed:
-        raise ValueError(f"{path} is protected by a password. Save it without one.")
-    with _whole(path, "PDF"):
-        pages = show_progress(reader.pages, f"reading {path.name}", "page")
-        texts = [page.extract_text() for page in pages]
-        title = (reader.metadata or {}).get("/Title")
-    return Text(title.strip() if isinstance(title, str) else "", texts)
-
-
-_TEXTS: dict[str, Callable[[Path, str | None], Text]] = {
-    ".md": _markdown,
-    ".markdown": _markdown,
-    ".txt": _plain,
-    ".html": _html,
-    ".htm": _html,
-    ".pdf": _pdf,
-}
-
-
-# ---------------------------------------------------------------- folders
-
-
-def text_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
-    """Return the texts below a folder by their id, in its order, and what else is there.
-
-    The id is the path below the folder, in NFC and with ``/``. Hidden files and folders are passed
-    over; so is a link to a folder, whose files come where they are.
-
-    Raises:
-        ValueError: a link leads out of the folder.
-    """
-    inside = Path(os.path.realpath(folder))
-    texts: dict[str, Path] = {}
-    others: list[str] = []
-    for path in sorted(folder.rglob("*")):
-        below = path.relative_to(folder)
-        if any(part.startswith(".") for part in below.parts):
-            continue
-        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
-            raise ValueError(
-                f"{path} is a link that leads out of the folder, to {os.readlink(path)}. Take it "
-                "out, or put a copy in its place."
-            )
-        if path.is_file():
-            doc_id = nfc(below.as_posix())
-            if is_text(path) and path.stat().st_size:
-                texts[doc_id] = path
-            else:
-                others.append(doc_id if path.stat().st_size else f"{doc_id} (empty)")
-    return dict(sorted(texts.items())), others
-
-
-def nfc(name: str) -> str:
-    """Return a file's name in one Unicode form: macOS hands out Hangul in jamo (NFD)."""
-    return unicodedata.normalize("NFC", name)

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 from rageval_kit.cells import as_list, as_number, as_text, flat
 from rageval_kit.documents import Docs, Record, as_docs, field_text
-from rageval_kit.forms import Row, Table, nfc
+from rageval_kit.files import nfc
 from rageval_kit.messages import count, name_some, printable, shown, warn_user
 from rageval_kit.places import PassageFinder, Place, written_alike
+from rageval_kit.records import Row, Table
 from rageval_kit.wording import in_english, say, say_count, say_some, to_say
 
 Relevant: TypeAlias = str | Callable[[Row], Any] | Sequence[str] | None

@@ -12,19 +12,8 @@ from typing import Any, NamedTuple
 from rageval_kit.cells import as_list, as_number, as_text, flat
 from rageval_kit.columns import DOCUMENTS, PAIRS, QUESTIONS, named, recognise
 from rageval_kit.documents import PLACE_FIELDS, Docs, Loaded
-from rageval_kit.files import as_path, not_found
-from rageval_kit.forms import (
-    Both,
-    Row,
-    Table,
-    ending,
-    is_text,
-    nfc,
-    read_table,
-    read_text_file,
-    table_of,
-    text_files,
-)
+from rageval_kit.files import as_path, nfc, not_found
+from rageval_kit.forms import ending, read_table
 from rageval_kit.gold import TEXT_FIELDS, Gold, Relevant, cell, members, note_of
 from rageval_kit.messages import (
     count,
@@ -37,6 +26,8 @@ from rageval_kit.messages import (
     warn_user,
     wrong_type,
 )
+from rageval_kit.records import Both, Row, Table, table_of
+from rageval_kit.text_files import is_text, read_text_file, text_files
 from rageval_kit.wording import say, say_count, say_some
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from rageval_kit.comparison import Runs, as_generator, names_of
 from rageval_kit.documents import Docs, as_docs, field_text, one_line
 from rageval_kit.files import as_path, no_formula, write_whole
-from rageval_kit.forms import Table, ending, read_table, want_package
+from rageval_kit.forms import ending, read_table, want_package
 from rageval_kit.judgements import (
     AllQA,
     Judgements,
@@ -28,6 +28,7 @@ from rageval_kit.judgements import (
     want_columns,
 )
 from rageval_kit.messages import as_cutoff, name_some, shown, warn_user, wrong_type
+from rageval_kit.records import Table
 from rageval_kit.relevance import Relevance, match
 from rageval_kit.wording import to_say
 

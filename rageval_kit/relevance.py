@@ -24,12 +24,12 @@ from rageval_kit.judgements import (
     refuse_repeated,
 )
 from rageval_kit.messages import as_cutoff, count, name_some, shown, warn_user
+from rageval_kit.ranked_tables import ranks_in_blocks
 from rageval_kit.rankings import (
     Hits,
     ResultsLike,
     appears_twice,
     knowledge,
-    ranks_in_blocks,
     read_hits,
 )
 from rageval_kit.strangers import stranger_findings

@@ -1,8 +1,9 @@
 """The language of what the kit says: English, unless `set_language` chooses another.
 
 A text stands where it is said, in English, as `say` is given it; the table of another language has
-it under that English text. Errors and warnings, names of columns and of metrics, and values that
-code compares (error, complete, correct) stay English.
+it under that English text. Prompts, which are long, stand beside their Korean. Errors and warnings,
+names of columns and of metrics, and values that code compares (error, complete, correct) stay
+English.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,10 @@ from typing import Any
 
 from rageval_kit.korean import KOREAN, KOREAN_COUNTS
 from rageval_kit.messages import count, name_some, shown
+from rageval_kit.prompts import KOREAN_PROMPTS
 
-TABLES: dict[str, dict[str, str]] = {"en": {}, "ko": KOREAN}  # English is its own key
-COUNTS: dict[str, dict[str, str]] = {"ko": KOREAN_COUNTS}  # English has `count`
+TABLES = {"en": {}, "ko": KOREAN | KOREAN_PROMPTS}  # English is its own key
+COUNTS = {"ko": KOREAN_COUNTS}  # English has `count`
 _language = "en"
 
 

@@ -28,7 +28,8 @@ from rageval_kit import (
     judge_answers,
     load_embeddings,
 )
-from rageval_kit.accuracy import JUDGE_PROMPT, VERDICTS
+from rageval_kit.judges import VERDICTS
+from rageval_kit.prompts import JUDGE_PROMPT
 
 pytestmark = pytest.mark.usefixtures("no_prompts")
 

@@ -33,7 +33,7 @@ from rageval_kit import (
     generate_answers,
     load_embeddings,
 )
-from rageval_kit.answers import ANSWER_PROMPT
+from rageval_kit.prompts import ANSWER_PROMPT
 
 PARIS = {
     "doc_id": "d1",

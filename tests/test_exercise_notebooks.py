@@ -10,7 +10,7 @@ import re
 
 import nbformat
 import pytest
-from test_notebooks import FOLDER
+from test_notebooks import FOLDER, name_of
 
 from rageval_kit import exercises
 from rageval_kit.course import student_copy
@@ -21,14 +21,6 @@ KOREAN = sorted(FOLDER.glob("ko/exercises/solved/*.ipynb"))
 MASTERS = [*KOREAN, *sorted(FOLDER.glob("en/exercises/solved/*.ipynb"))]
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 CHECK = re.compile(r'check\("([\w-]+)"')
-
-
-def edition_of(path):
-    return path.parent.parent.parent.name
-
-
-def name_of(path):
-    return f"{edition_of(path)}/{path.stem}"
 
 
 def cells_of(path):
@@ -44,16 +36,6 @@ def test_every_session_has_a_master_in_both_editions():
     assert [path.name for path in KOREAN] == lectures
     assert sorted(path.name for path in FOLDER.glob("en/exercises/solved/*.ipynb")) == lectures
     assert exercises.sessions() == [name[:2] for name in lectures]
-
-
-@pytest.mark.parametrize("path", KOREAN, ids=name_of)
-def test_both_masters_have_the_same_code_but_for_the_language(path):
-    korean = cells_of(path)
-    english = cells_of(FOLDER / "en" / "exercises" / "solved" / path.name)
-    assert [cell.cell_type for cell in korean] == [cell.cell_type for cell in english]
-    code = [cell.source for cell in korean if cell.cell_type == "code"]
-    other = [cell.source for cell in english if cell.cell_type == "code"]
-    assert [source.replace('LANGUAGE = "ko"', 'LANGUAGE = "en"') for source in code] == other
 
 
 @pytest.mark.parametrize("path", KOREAN, ids=name_of)

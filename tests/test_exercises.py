@@ -1,6 +1,7 @@
 """Exercises: each right answer is taken, each mistake is known by its value, in both languages."""
 
 import re
+import sys
 import warnings
 from random import Random
 
@@ -99,6 +100,35 @@ def test_the_korean_is_korean(session):
     ]
     for text in words:
         assert re.search("[가-힣]", text), text
+
+
+# ------------------------------------------------------------------------------- written reports
+
+WRITTEN = {
+    "as it is": lambda report: report,
+    "without the last full stop": lambda report: report.rstrip("."),
+    "on lines": lambda report: report.replace(". ", ".\n"),
+    "with a mark": lambda report: report[:-1] + "!",
+    "with an abbreviation": lambda report: report[:-1] + " (vs. others).",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN.keys())
+@pytest.mark.parametrize("name", ["06-6", "11-4", "17-4", "21-5"])
+def test_a_report_of_five_sentences_is_right_however_they_are_written(name, written, language):
+    set_language(language)
+    for seed in SEEDS:
+        exercise, its_given = drawn(name, seed)
+        assert exercise.judge(written(exercise.right(*its_given)), its_given) == RIGHT
+
+
+@pytest.mark.parametrize("name", ["06-6", "11-4", "17-4", "21-5"])
+def test_a_report_of_four_or_six_sentences_is_told(name):
+    exercise, its_given = drawn(name, 0)
+    report = exercise.right(*its_given)
+    for other in (report.replace(". ", ", ", 1), f"So be it. {report}"):
+        assert "not_five" in exercise.judge(other, its_given)
 
 
 # ------------------------------------------------------------------------------------- the doors
@@ -212,6 +242,21 @@ def test_a_solution_shows_the_code_or_the_value_of_your_numbers(capsys):
     solution("04-3")
     value = kit.exercises_of("04")["04-3"].right(*given("04-3"))
     assert f"With your numbers: {round(value, 3)}" in capsys.readouterr().out
+
+
+FUNCTIONS = [name for name in NAMES if isinstance(drawn(name, 0)[0], Function)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_code_of_a_solution_is_right_and_asks_for_no_name_of_a_type(name, capsys):
+    exercise, its_given = drawn(name, 0)
+    solution(name)
+    code = capsys.readouterr().out.partition("\ndef ")[2]
+    names = dict(vars(sys.modules[exercise.right.__module__]))
+    exec(f"def {code}", names)
+    function = names[exercise.right.__name__]
+    assert function.__annotations__ == {}
+    assert exercise.judge(function, its_given) == RIGHT
 
 
 def test_the_words_come_in_the_language_that_was_chosen(capsys):

@@ -21,8 +21,8 @@ NOTEBOOKS = [*KOREAN, *sorted(FOLDER.glob("en/*.ipynb"))]
 
 
 def name_of(path):
-    """The edition and the session: ``ko/04_ndcg``."""
-    return f"{path.parent.name}/{path.stem}"
+    """The edition and the session: ``ko/04_ndcg``, ``ko/exercises/04_ndcg``."""
+    return path.relative_to(FOLDER).with_suffix("").as_posix()
 
 
 OF_A_MACHINE = re.compile(
@@ -87,10 +87,10 @@ def test_both_editions_have_the_same_sessions():
     assert [path.name for path in KOREAN] == sorted(p.name for p in FOLDER.glob("en/*.ipynb"))
 
 
-@pytest.mark.parametrize("path", KOREAN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("ko/**/*.ipynb")), ids=name_of)
 def test_both_editions_have_the_same_code_but_for_the_language(path):
     korean = nbformat.read(path, as_version=4).cells
-    english = nbformat.read(FOLDER / "en" / path.name, as_version=4).cells
+    english = nbformat.read(FOLDER / "en" / path.relative_to(FOLDER / "ko"), as_version=4).cells
     assert [cell.cell_type for cell in korean] == [cell.cell_type for cell in english]
 
     code = [cell.source for cell in korean if cell.cell_type == "code"]

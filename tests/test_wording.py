@@ -35,6 +35,7 @@ from rageval_kit import (
     load_questions,
     plot_comparison,
     pool_results,
+    prompts,
     search_all,
     set_language,
     suggest_questions,
@@ -43,14 +44,14 @@ from rageval_kit import (
 )
 from rageval_kit.formulas import METRICS
 from rageval_kit.korean import KOREAN, KOREAN_COUNTS
+from rageval_kit.prompts import KOREAN_PROMPTS
 from rageval_kit.rankings import Results
 from rageval_kit.wording import current_language, in_english, is_said, say, say_count, say_some
 
 PACKAGE = Path(rageval_kit.__file__).parent
 HANGUL = re.compile("[가-힣]")
 PLACEHOLDER = re.compile(r"\{\w+(?::[^}]*)?\}")
-PROMPTS = [rageval_kit.ANSWER_PROMPT, rageval_kit.JUDGE_PROMPT]
-PROMPTS += [rageval_kit.SUGGEST_PROMPT, rageval_kit.RELEVANCE_PROMPT]
+BOTH = KOREAN | KOREAN_PROMPTS
 
 # Three words of Latin letters in a row are a sentence that was forgotten; none of these is.
 ENGLISH = re.compile(r"(?:\b[a-z']{2,}[,:;]? ){2,}[a-z']{2,}\b", re.IGNORECASE)
@@ -102,6 +103,12 @@ def test_every_text_of_the_code_is_in_the_table_and_no_other():
     assert set(KOREAN) - said == set()
 
 
+def test_every_prompt_is_there_in_korean_and_no_other():
+    asked = {prompts.NO_ANSWER, *prompts.KINDS.values()}
+    asked |= {getattr(prompts, name) for name in vars(prompts) if name.endswith("_PROMPT")}
+    assert set(KOREAN_PROMPTS) == asked
+
+
 def test_no_text_stands_twice_in_the_table():
     tree = ast.parse((PACKAGE / "korean.py").read_text(encoding="utf-8"))
     tables = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
@@ -112,17 +119,17 @@ def test_every_noun_that_is_counted_is_in_the_table_and_no_other():
     assert literals("say_count") == set(KOREAN_COUNTS)
 
 
-@pytest.mark.parametrize("text", KOREAN)
+@pytest.mark.parametrize("text", BOTH)
 def test_a_text_has_the_same_places_for_values_in_both_languages(text):
-    assert sorted(set(PLACEHOLDER.findall(text))) == sorted(set(PLACEHOLDER.findall(KOREAN[text])))
+    assert sorted(set(PLACEHOLDER.findall(text))) == sorted(set(PLACEHOLDER.findall(BOTH[text])))
 
 
-@pytest.mark.parametrize("text", [text for text in KOREAN if text not in IN_BOTH])
+@pytest.mark.parametrize("text", [text for text in BOTH if text not in IN_BOTH])
 def test_what_is_korean_has_hangul(text):
-    assert HANGUL.search(KOREAN[text])
+    assert HANGUL.search(BOTH[text])
 
 
-@pytest.mark.parametrize("text", [text for text in KOREAN if text not in PROMPTS])
+@pytest.mark.parametrize("text", KOREAN)
 def test_no_particle_hangs_on_the_last_sound_of_a_value(text):
     assert not re.search(r"\}(이|가|은|는|을|를|와|과|으로|로|이나|나)(?![가-힣])", KOREAN[text])
 

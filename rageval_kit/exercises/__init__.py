@@ -10,6 +10,7 @@ that your seed drew; nothing is stored, sent or counted.
 False
 """
 
+import ast
 import tomllib
 from collections.abc import Mapping, ValuesView
 from copy import deepcopy
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from inspect import getsource
+from inspect import getsource, signature
 from numbers import Integral
 from random import Random
 from textwrap import dedent, fill
@@ -31,6 +32,7 @@ from rageval_kit.exercises.kinds import (
     Function,
     Given,
     Made,
+    Way,
     are_alike,
     form,
     rounded,
@@ -206,11 +208,20 @@ def solution(name: str) -> None:
     exercise = _exercise(name)
     print(_texts(_session_of(name))[name]["solution"].strip())
     if isinstance(exercise, Function):
-        print("\n" + dedent(getsource(exercise.right)).strip())
+        print("\n" + _as_a_student_writes(exercise.right))
     else:
         answer = exercise.right(*deepcopy(_drawn(name)))
         shown_as = rounded(answer, exercise.decimals)
         print("\n" + say("With your numbers: {answer}", answer=shown_as))
+
+
+def _as_a_student_writes(function: Way) -> str:
+    """Return the code of a function without types, whose names a notebook does not have."""
+    source = dedent(getsource(function)).strip()
+    (definition,) = ast.parse(source).body
+    body = source.splitlines()[definition.body[0].lineno - 1 :]  # type: ignore[attr-defined]
+    names = ", ".join(signature(function).parameters)
+    return "\n".join([f"def {function.__name__}({names}):", *body])
 
 
 # ---------------------------------------------------------------- the ten questions

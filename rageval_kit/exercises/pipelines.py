@@ -21,7 +21,7 @@ from rageval_kit.messages import shown
 from rageval_kit.rankings import Hit, ResultsLike
 from rageval_kit.search import search_all
 from rageval_kit.vectorstore import build_vectorstore
-from rageval_kit.wording import say
+from rageval_kit.wording import current_language
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -78,16 +78,25 @@ def _birch(docs: Any, all_qa: Any, embeddings: Any) -> Pipeline:
         ordered = sorted(hits, key=lambda hit: grade_of[hit["doc_id"]], reverse=True)
         best_first[qa["query_id"]] = _as_listed(ordered)
 
-    # What says nothing of the documents, in the language of the course.
-    careless = FakeListChatModel(
-        responses=[
-            say("Sure, that is no problem at all. Just call whenever it suits you."),
-            say("Nowadays most people simply tap a few buttons on their phone, and it is free."),
-            say("Sorry, that has been forbidden for decades and will hardly change soon."),
-            say("It normally takes two or three weeks, so ask a friendly assistant for help."),
-        ]
-    )
+    careless = FakeListChatModel(responses=_CARELESS[current_language()])
     return Pipeline(best_first, generate_answers(careless, all_qa, best_first, k=5))
+
+
+# What says nothing of the documents, in the language of the course.
+_CARELESS = {
+    "en": [
+        "Sure, that is no problem at all. Just call whenever it suits you.",
+        "Nowadays most people simply tap a few buttons on their phone, and it is free.",
+        "Sorry, that has been forbidden for decades and will hardly change soon.",
+        "It normally takes two or three weeks, so ask a friendly assistant for help.",
+    ],
+    "ko": [
+        "네, 됩니다. 걱정 마시고 편하신 때에 전화 한 통만 주세요.",
+        "요즘은 대부분 앱에서 몇 번 누르면 금방 끝나고 돈도 들지 않습니다.",
+        "아쉽지만 예전부터 금지되어 있어 어렵고, 내년에나 바뀔 듯합니다.",
+        "보통 두세 주 걸리니 친절한 조교에게 부탁하는 편이 빠릅니다.",
+    ],
+}
 
 
 def _cedar(docs: Any, all_qa: Any, embeddings: Any) -> Pipeline:

@@ -4,6 +4,12 @@ from copy import deepcopy
 from random import Random
 from typing import Any, TypeAlias
 
+from rageval_kit.exercises.kappa import (
+    agreement,
+    kappa,
+    kappa_not_divided,
+    kappa_of_equal_chances,
+)
 from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
 from rageval_kit.validation import find_problems
 
@@ -12,30 +18,8 @@ Dataset: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 # ---------------------------------------------------------------- 01-1: kappa of two judges
 
 
-def kappa(one: list[int], other: list[int]) -> float:
-    chance = sum(share(one, label) * share(other, label) for label in (0, 1))
-    return (agreement(one, other) - chance) / (1 - chance)
-
-
-def agreement(one: list[int], other: list[int]) -> float:
-    return sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
-
-
-def share(labels: list[int], label: int) -> float:
-    return labels.count(label) / len(labels)
-
-
-def kappa_of_two_coins(one: list[int], other: list[int]) -> float:
-    return (agreement(one, other) - 0.5) / 0.5
-
-
-def kappa_not_divided(one: list[int], other: list[int]) -> float:
-    chance = sum(share(one, label) * share(other, label) for label in (0, 1))
-    return agreement(one, other) - chance
-
-
-def kappa_of_the_relevant(one: list[int], other: list[int]) -> float:
-    chance = share(one, 1) * share(other, 1)
+def kappa_of_the_relevant(one: list[object], other: list[object]) -> float:
+    chance = one.count(1) / len(one) * other.count(1) / len(other)
     return (agreement(one, other) - chance) / (1 - chance)
 
 
@@ -190,7 +174,7 @@ EXERCISES: dict[str, Exercise] = {
         right=kappa,
         mistakes={
             "agreement_only": agreement,
-            "two_coins": kappa_of_two_coins,
+            "two_coins": kappa_of_equal_chances,
             "not_divided": kappa_not_divided,
             "chance_of_the_relevant": kappa_of_the_relevant,
         },

@@ -1,7 +1,6 @@
 """Session 6, which metric when: a choice for each reader, and evaluations that look right."""
 
 import math
-import re
 import unicodedata
 from collections.abc import Sequence
 from random import Random
@@ -9,7 +8,9 @@ from typing import Any, TypeAlias
 
 from rageval_kit.exercises.kinds import NOT_ATTEMPTED, RIGHT, Exercise, Function, Made, Way
 from rageval_kit.exercises.session_04 import ndcg, ndcg_of_what_came
-from rageval_kit.wording import say
+from rageval_kit.exercises.student_reports import figures
+from rageval_kit.language import split_sentences
+from rageval_kit.wording import current_language
 
 Hits: TypeAlias = list[tuple[str, float]]
 Table: TypeAlias = dict[str, dict[str, float]]
@@ -217,17 +218,26 @@ def _hits_in_no_order(random: Random) -> tuple[Hits, str]:
 # ---------------------------------------------------------------- 06-6: decide, with a report
 
 _ASKED = "Recall@50"
+_TOLD = {
+    "en": (
+        "A reranker reads the first 50 hits. What is not among them is lost. "
+        "So the metric is {metric}. Its values are {figures}. The system I take is {system}."
+    ),
+    "ko": (
+        "재순위화는 앞의 50개를 읽습니다. 그 안에 없는 문서는 잃은 것입니다. "
+        "그래서 지표는 {metric}입니다. 값은 {figures}입니다. 고른 시스템은 {system}입니다."
+    ),
+}
 
 
 def rule_of_the_report(report: str, table: Table) -> str:
     """Judge a report: five sentences, the figures of the metric that decides, the winner last."""
-    sentences = re.split(r"(?<=[.!?])\s+", report.strip())
+    sentences = split_sentences(report)
     if len(sentences) != 5:
         return "not_five_sentences"
     if _ASKED not in report:
         return "other_metric"
-    figures = {float(number) for number in re.findall(r"\d+\.\d+", report)}
-    if not figures >= {metrics[_ASKED] for metrics in table.values()}:
+    if not figures(report) >= {metrics[_ASKED] for metrics in table.values()}:
         return "without_figures"
     named = [system for system in table if system in sentences[-1]]
     return RIGHT if named == [_best(table, _ASKED)] else "other_system"
@@ -250,14 +260,9 @@ def _three_systems(random: Random) -> tuple[Table]:
 
 
 def _report(table: Table, metric: str = _ASKED, system: str | None = None) -> str:
-    figures = ", ".join(f"{name} {metrics[metric]:.2f}" for name, metrics in table.items())
-    return say(
-        "A reranker reads the first 50 hits. What is not among them is lost. "
-        "So the metric is {metric}. Its values are {figures}. The system I take is {system}.",
-        metric=metric,
-        figures=figures,
-        system=system or _best(table, metric),
-    )
+    values = ", ".join(f"{name} {metrics[metric]:.2f}" for name, metrics in table.items())
+    taken = system or _best(table, metric)
+    return _TOLD[current_language()].format(metric=metric, figures=values, system=taken)
 
 
 def _report_without_figures(table: Table) -> str:

@@ -112,18 +112,15 @@ def _pairs(random: Random) -> tuple[Pairs]:
 
 
 def verdict(table: Rows) -> list[Any]:
-    change = table["new"]["Recall unique"] - table["old"]["Recall unique"]
-    return ["better" if change > 0 else "worse", change]
+    return _verdict_by(table, "Recall unique")
 
 
 def verdict_by_ndcg(table: Rows) -> list[Any]:
-    change = table["new"]["nDCG position"] - table["old"]["nDCG position"]
-    return ["better" if change > 0 else "worse", change]
+    return _verdict_by(table, "nDCG position")
 
 
 def verdict_by_recall(table: Rows) -> list[Any]:
-    change = table["new"]["Recall position"] - table["old"]["Recall position"]
-    return ["better" if change > 0 else "worse", change]
+    return _verdict_by(table, "Recall position")
 
 
 def verdict_the_wrong_way(table: Rows) -> list[Any]:
@@ -132,7 +129,11 @@ def verdict_the_wrong_way(table: Rows) -> list[Any]:
 
 
 def verdict_by_documents(table: Rows) -> list[Any]:
-    change = table["new"]["unique docs"] - table["old"]["unique docs"]
+    return _verdict_by(table, "unique docs")
+
+
+def _verdict_by(table: Rows, column: str) -> list[Any]:
+    change = table["new"][column] - table["old"][column]
     return ["better" if change > 0 else "worse", change]
 
 

@@ -1,12 +1,19 @@
 """Session 11, how sure: many comparisons, few queries, and a report that says so."""
 
 import math
-import re
 from random import Random
 from typing import Any
 
-from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made
-from rageval_kit.wording import current_language
+from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
+from rageval_kit.exercises.student_reports import (
+    CANNOT_TELL,
+    OTHER_THAN,
+    figures,
+    verdict_of,
+    verdicts,
+)
+from rageval_kit.language import split_sentences
+from rageval_kit.wording import current_language, say
 
 # ---------------------------------------------------------------- 11-1: Holm's correction
 
@@ -104,48 +111,51 @@ def chance_of_none(tried: int) -> float:
 
 Facts = dict[str, Any]
 
-_REPORTS = {
-    "en": "{tried} variants were compared with the old search on {n} queries. The metric was "
-    "nDCG@10, chosen beforehand. The best variant is {difference} higher, interval {low} to "
-    "{high}. After Holm's correction p is {p_holm}: {verdict}. {advice}",
-    "ko": "변형 {tried}가지를 질의 {n}개로 이전 검색과 비교했습니다. "
-    "지표는 미리 정한 nDCG@10입니다. "
-    "가장 좋은 변형은 {difference} 높고, 구간은 {low}에서 {high}까지입니다. "
-    "홀름 보정을 하면 p는 {p_holm}이고, 판정은 '{verdict}'입니다. {advice}",
+_TOLD = {
+    "en": (
+        "{tried} variants were compared with the old search on {n} queries. "
+        "The metric was nDCG@10, chosen beforehand. "
+        "The best variant is {difference} higher, interval {low} to {high}. "
+        "After Holm's correction p is {p_holm}: {verdict}. "
+        "Repeat it with new queries."
+    ),
+    "ko": (
+        "변형 {tried}가지를 질의 {n}개로 이전 검색과 비교했습니다. "
+        "지표는 미리 정한 nDCG@10입니다. "
+        "가장 좋은 변형은 {difference} 높고, 구간은 {low}에서 {high}까지입니다. "
+        "홀름 보정을 하면 p는 {p_holm}이고, 판정은 '{verdict}'입니다. "
+        "새 질의로 다시 비교하십시오."
+    ),
 }
-_VERDICTS = {"en": ("better", "cannot tell"), "ko": ("더 낫다", "판단 불가")}
-_ADVICE = {"en": "Repeat it with new queries.", "ko": "새 질의로 다시 비교하십시오."}
-_SAYS_CANNOT = re.compile(r"can\s?not (tell|say|decide)|판단\s?불가|판단할 수 없", re.IGNORECASE)
-_SAYS_BETTER = re.compile(r"\bbetter\b|더 낫|더 나은|더 나아", re.IGNORECASE)
 
 
-def report(facts: Facts, decided: bool | None = None) -> str:
-    """Write a report; ``decided`` None is what Holm's p says."""
-    language = current_language()
-    decided = facts["p_holm"] < 0.05 if decided is None else decided
-    verdict = _VERDICTS[language][0 if decided else 1]
-    return _REPORTS[language].format(verdict=verdict, advice=_ADVICE[language], **facts)
+def report(facts: Facts) -> str:
+    return _report(facts, verdict_of(facts["p_holm"]))
 
 
-def rule_of_the_report(text: Any, facts: Facts) -> str:
+def _report(facts: Facts, verdict: str) -> str:
+    return _TOLD[current_language()].format(verdict=say(verdict), **facts)
+
+
+def _report_with_the_other_verdict(facts: Facts) -> str:
+    return _report(facts, OTHER_THAN[verdict_of(facts["p_holm"])])
+
+
+def rule_of_the_report(text: str, facts: Facts) -> str:
     """Judge a report by its sentences, its figures and whether its verdict is that of p_holm."""
-    if not isinstance(text, str):
-        return WRONG
-    if len(re.findall(r"[.!?](?=\s|$)", text.strip())) != 5:
+    if len(split_sentences(text)) != 5:
         return "not_five_sentences"
-
-    figures = set(re.findall(r"(?<![\w@.])\d+(?:\.\d+)?", text))  # not the 10 of nDCG@10
-    if str(facts["tried"]) not in figures:
+    if facts["tried"] not in figures(text):
         return "comparisons_not_counted"
-    wanted = [str(abs(facts[key])) for key in ("n", "difference", "low", "high", "p_holm")]
-    if not figures.issuperset(wanted):
+    wanted = {abs(facts[key]) for key in ("n", "difference", "low", "high", "p_holm")}
+    if not figures(text) >= wanted:
         return "figure_missing"
 
-    # The words decide, in either language: "better, or not, we cannot tell" says cannot.
-    says_cannot = bool(_SAYS_CANNOT.search(text))
-    says_better = bool(_SAYS_BETTER.search(text)) and not says_cannot
-    is_better = facts["p_holm"] < 0.05
-    return RIGHT if (says_better if is_better else says_cannot) else "other_verdict"
+    # "Better, or not, we cannot tell" says that we cannot.
+    said = verdicts(text)
+    if CANNOT_TELL in said:
+        said = {CANNOT_TELL}
+    return RIGHT if said == {verdict_of(facts["p_holm"])} else "other_verdict"
 
 
 def _facts(random: Random) -> tuple[Facts]:
@@ -197,7 +207,7 @@ EXERCISES: dict[str, Exercise] = {
             "not_five_sentences": lambda facts: report(facts) + " " + report(facts),
             "comparisons_not_counted": lambda facts: report(facts | {"tried": ""}),
             "figure_missing": lambda facts: report(facts | {"low": ""}),
-            "other_verdict": lambda facts: report(facts, facts["p_holm"] >= 0.05),
+            "other_verdict": _report_with_the_other_verdict,
         },
         rule=rule_of_the_report,
     ),

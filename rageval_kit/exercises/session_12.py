@@ -5,6 +5,13 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+from rageval_kit.exercises.kappa import (
+    agreement,
+    kappa,
+    kappa_not_divided,
+    kappa_of_equal_chances,
+    kappa_of_one_judge,
+)
 from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made
 from rageval_kit.judges import VERDICTS
 
@@ -48,37 +55,8 @@ def _two_texts(random: Random) -> tuple[list[str], list[str]]:
 
 # ---------------------------------------------------------------- 12-2: kappa
 
-Verdicts = list[str]
 
-
-def kappa(one: Verdicts, other: Verdicts) -> float:
-    n = len(one)
-    equal = sum(a == b for a, b in zip(one, other, strict=True)) / n
-    chance = sum(one.count(said) / n * other.count(said) / n for said in set(one + other))
-    return (equal - chance) / (1 - chance)
-
-
-def agreement(one: Verdicts, other: Verdicts) -> float:
-    return sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
-
-
-def kappa_of_equal_chances(one: Verdicts, other: Verdicts) -> float:
-    chance = 1 / len(VERDICTS)
-    return (agreement(one, other) - chance) / (1 - chance)
-
-
-def kappa_of_one_judge(one: Verdicts, other: Verdicts) -> float:
-    chance = sum((one.count(said) / len(one)) ** 2 for said in set(one))
-    return (agreement(one, other) - chance) / (1 - chance)
-
-
-def kappa_not_divided(one: Verdicts, other: Verdicts) -> float:
-    n = len(one)
-    chance = sum(one.count(said) / n * other.count(said) / n for said in set(one + other))
-    return agreement(one, other) - chance
-
-
-def _two_judges(random: Random) -> tuple[Verdicts, Verdicts]:
+def _two_judges(random: Random) -> tuple[list[str], list[str]]:
     one = ["correct", "correct", "partly", "wrong", "wrong", "wrong"]
     one += random.choices(VERDICTS, k=random.randint(2, 5))
     random.shuffle(one)

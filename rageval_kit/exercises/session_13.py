@@ -5,6 +5,7 @@ from typing import Any
 
 from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
 from rageval_kit.grounding import faithfulness
+from rageval_kit.language import split_sentences
 from rageval_kit.wording import current_language
 
 # ---------------------------------------------------------------- 13-1: the share of words
@@ -80,8 +81,8 @@ def rule_of_two_answers(answer: Any, source: str) -> str:
         return "words_of_the_source"
     if faithfulness(its_words, source).score < 1:
         return "word_of_your_own"
-    as_it_stands = all(sentence.strip() in source for sentence in its_words.split(".") if sentence)
-    return "copied" if as_it_stands else RIGHT
+    sentences = [sentence.rstrip(".!?") for sentence in split_sentences(its_words)]
+    return "copied" if all(sentence in source for sentence in sentences) else RIGHT
 
 
 # ---------------------------------------------------------------- 13-3: a threshold

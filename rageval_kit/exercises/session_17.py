@@ -1,40 +1,20 @@
 """Session 17, making a dataset: agreement, the pool, what unjudged documents may be worth."""
 
-import re
 from random import Random
 
+from rageval_kit.exercises.kappa import (
+    agreement,
+    kappa,
+    kappa_not_divided,
+    kappa_of_equal_chances,
+    kappa_of_one_judge,
+)
 from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made
+from rageval_kit.exercises.student_reports import CANNOT_TELL, figures, verdicts
+from rageval_kit.language import split_sentences
 from rageval_kit.wording import current_language
 
 # ---------------------------------------------------------------- 17-1: kappa by hand
-
-
-def kappa(ours: list[int], theirs: list[int]) -> float:
-    n = len(ours)
-    seen = sum(a == b for a, b in zip(ours, theirs, strict=True)) / n
-    grades = {*ours, *theirs}
-    by_chance = sum(ours.count(g) / n * theirs.count(g) / n for g in grades)
-    return (seen - by_chance) / (1 - by_chance)
-
-
-def agreement(ours: list[int], theirs: list[int]) -> float:
-    return sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(ours)
-
-
-def kappa_of_equal_chances(ours: list[int], theirs: list[int]) -> float:
-    by_chance = 1 / len({*ours, *theirs})
-    return (agreement(ours, theirs) - by_chance) / (1 - by_chance)
-
-
-def kappa_not_divided(ours: list[int], theirs: list[int]) -> float:
-    n = len(ours)
-    by_chance = sum(ours.count(g) / n * theirs.count(g) / n for g in {*ours, *theirs})
-    return agreement(ours, theirs) - by_chance
-
-
-def kappa_of_one_judge(ours: list[int], theirs: list[int]) -> float:
-    by_chance = sum((ours.count(g) / len(ours)) ** 2 for g in {*ours, *theirs})
-    return (agreement(ours, theirs) - by_chance) / (1 - by_chance)
 
 
 def _two_judges(random: Random) -> tuple[list[int], list[int]]:
@@ -124,7 +104,6 @@ _TOLD = {
         "모델이 두 번째 사람만큼 잘하는지는 이 질문들로 판단할 수 없습니다."
     ),
 }
-_OPEN = ("cannot tell", "can not tell", "판단할 수 없", "판단 불가", "알 수 없")
 
 
 def report(facts: dict[str, float]) -> str:
@@ -133,14 +112,17 @@ def report(facts: dict[str, float]) -> str:
 
 def rule_of_the_report(text: str, facts: dict[str, float]) -> str:
     """Judge a report: five sentences, the figures that it needs, and a careful verdict."""
-    if len(re.findall(r"[.!?](?=\s|$)", text.strip())) != 5:
+    if len(split_sentences(text)) != 5:
         return "not_five"
-    told = re.findall(r"\d+(?:\.\d+)?", text)
-    if str(facts["always_0"]) not in told:
+    if facts["always_0"] not in figures(text):
         return "no_baseline"
-    if any(str(facts[name]) not in told for name in ("kappa", "low", "high", "questions")):
+    if not figures(text) >= {facts[name] for name in ("kappa", "low", "high", "questions")}:
         return "figures_missing"
-    return RIGHT if any(words in text.lower() for words in _OPEN) else "too_sure"
+    return RIGHT if CANNOT_TELL in verdicts(text) else "too_sure"
+
+
+def report_too_sure(facts: dict[str, float]) -> str:
+    return report(facts).replace("cannot tell", "can tell").replace("수 없", "수 있")
 
 
 def _facts(random: Random) -> tuple[dict[str, float]]:
@@ -192,11 +174,11 @@ EXERCISES: dict[str, Exercise] = {
         right=report,
         mistakes={
             "not_five": lambda facts: report(facts) + " " + report(facts),
-            "no_baseline": lambda facts: report(facts | {"always_0": "..."}).replace("...", "much"),
+            "no_baseline": lambda facts: report(facts | {"always_0": "much"}),
             "figures_missing": lambda facts: report(
                 facts | {"kappa": "low", "low": "a", "high": "b"}
             ),
-            "too_sure": lambda facts: re.sub("|".join(_OPEN), "can tell", report(facts)),
+            "too_sure": report_too_sure,
         },
         rule=rule_of_the_report,
     ),

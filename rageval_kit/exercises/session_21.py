@@ -1,11 +1,12 @@
 """Session 21, the whole grid: how many systems, how far the best is flattered, and what to take."""
 
-import re
 from random import Random
 from typing import Any, TypeAlias
 
 from rageval_kit.exercises.kinds import RIGHT, Exercise, Function, Made, Way
-from rageval_kit.wording import say
+from rageval_kit.exercises.student_reports import OTHER_THAN, figures, verdict_of, verdicts
+from rageval_kit.language import split_sentences
+from rageval_kit.wording import current_language, say
 
 # ---------------------------------------------------------------- 21-1: how many are made
 
@@ -190,32 +191,42 @@ def _priced_systems(random: Random) -> tuple[Table, int, dict[str, float]]:
 
 # ---------------------------------------------------------------- 21-5: decide, with a report
 
-_SAID = {True: ("better", "더 낫"), False: ("cannot tell", "판단 불가")}
+_TOLD = {
+    "en": (
+        "We compared {n} systems. "
+        "The best may be promised {held_out}, on queries held out. "
+        "Its neighbour is cheaper to read, and differs from the baseline by {difference} "
+        "[{low}, {high}]. "
+        "The verdict is: {said}. We take {taken}."
+    ),
+    "ko": (
+        "시스템 {n}개를 비교했습니다. "
+        "가장 높은 시스템에 약속할 수 있는 값은 따로 떼어 둔 질의의 {held_out}입니다. "
+        "그것과 구별되지 않으면서 읽는 비용이 더 적은 시스템이 있고, 기준과의 차이는 {difference} "
+        "[{low}, {high}]입니다. "
+        "판정: {said}. 고른 시스템은 {taken}입니다."
+    ),
+}
 
 
 def rule_of_the_report(report: str, table: Table, held_out: float) -> str:
     """Judge a report: five sentences, the count, the promise, interval, verdict, the choice."""
-    sentences = re.split(r"(?<=[.!?])\s+", report.strip())
+    sentences = split_sentences(report)
     if len(sentences) != 5:
         return "not_five_sentences"
     taken, best = _to_take(table), _best(table)
     if [name for name in table if name in sentences[-1]] != [taken]:
         return "other_system"
-    if str(len(table)) not in re.findall(r"(?<![\d.])\d+(?!\.?\d)", report):
+
+    # The figures: the count, what is promised, and the difference with its interval.
+    told, row = figures(report), table[taken]
+    if len(table) not in told:
         return "without_count"
-
-    # The figures: what is promised, and the difference with its interval.
-    figures = [float(number) for number in re.findall(r"\d+\.\d+", report)]
-    if held_out not in figures or table[best]["mean"] in figures:
+    if held_out not in told or table[best]["mean"] in told:
         return "flattered"
-    row = table[taken]
-    if not {abs(row[column]) for column in ("difference", "low", "high")} <= set(figures):
+    if not told >= {abs(row[column]) for column in ("difference", "low", "high")}:
         return "without_interval"
-
-    # And the verdict that goes with them.
-    text = report.casefold()
-    said = {better for better, words in _SAID.items() if any(word in text for word in words)}
-    return RIGHT if said == {row["p_holm"] < 0.05} else "other_verdict"
+    return RIGHT if verdicts(report) == {verdict_of(row["p_holm"])} else "other_verdict"
 
 
 def _best(table: Table) -> str:
@@ -257,13 +268,8 @@ def _report(table: Table, held_out: float, **other: Any) -> str:
     taken = _to_take(table)
     row = table[taken]
     facts = {"n": len(table), "held_out": held_out, "taken": taken, **row}
-    facts |= {"said": _verdict(row["p_holm"] < 0.05), **other}
-    return say(
-        "We compared {n} systems. The best may be promised {held_out}, on queries held out. "
-        "Its neighbour is cheaper to read, and differs from the baseline by {difference} "
-        "[{low}, {high}]. The verdict is: {said}. We take {taken}.",
-        **facts,
-    )
+    facts |= {"verdict": verdict_of(row["p_holm"]), **other}
+    return _TOLD[current_language()].format(said=say(facts["verdict"]), **facts)
 
 
 def _with(**other: Way) -> Way:
@@ -273,12 +279,8 @@ def _with(**other: Way) -> Way:
     )
 
 
-def _verdict(is_better: bool) -> str:
-    return say("better") if is_better else say("cannot tell")
-
-
 def _opposite(table: Table) -> str:
-    return _verdict(table[_to_take(table)]["p_holm"] >= 0.05)
+    return OTHER_THAN[verdict_of(table[_to_take(table)]["p_holm"])]
 
 
 EXERCISES: dict[str, Exercise] = {
@@ -334,7 +336,7 @@ EXERCISES: dict[str, Exercise] = {
             "without_count": _with(n=lambda table: "all"),
             "flattered": lambda table, held_out: _report(table, table[_best(table)]["mean"]),
             "without_interval": _with(low=lambda table: "", high=lambda table: ""),
-            "other_verdict": _with(said=_opposite),
+            "other_verdict": _with(verdict=_opposite),
         },
         rule=rule_of_the_report,
     ),
