@@ -1,12 +1,13 @@
-"""What a teacher with nbgrader does, run in its own virtual environment: assign, collect, autograde.
+"""What a teacher with nbgrader does, in a virtual environment of its own: assign, autograde, export.
 
 Usage: python grading.py COURSE MASTERS SUBMISSIONS
 
 MASTERS holds solved masters (*.ipynb), all of one assignment; SUBMISSIONS a folder a student with
 the notebooks that were handed in. Prints JSON: what each notebook of the assignment looks like to a
-student, and each student's score and maximum.
+student, and each student's score and maximum in the table of grades that nbgrader exports.
 """
 
+import csv
 import json
 import shutil
 import sys
@@ -18,6 +19,7 @@ ASSIGNMENT = "session"
 def main(course, masters, submissions):
     from nbgrader.api import Gradebook  # here, for the kit's own environment has no nbgrader
     from nbgrader.apps import NbGraderAPI
+    from nbgrader.plugins import CsvExportPlugin
     from traitlets.config import Config
 
     source = course / "source" / ASSIGNMENT
@@ -38,10 +40,15 @@ def main(course, masters, submissions):
         shutil.copytree(submissions / student, course / "submitted" / student / ASSIGNMENT)
         graded = api.autograde(ASSIGNMENT, student)
         assert graded["success"], graded.get("log", "") + graded.get("error", "")
+
+    # Export: the table that goes to the office.
+    grades = course / "grades.csv"
     with Gradebook(config.CourseDirectory.db_url) as gradebook:
+        CsvExportPlugin(to=str(grades)).export(gradebook)
+    with grades.open(encoding="utf-8", newline="") as table:
         scores = {
-            of_all.student.id: [of_all.score, of_all.max_score]
-            for of_all in gradebook.assignment_submissions(ASSIGNMENT)
+            row["student_id"]: [float(row["score"]), float(row["max_score"])]
+            for row in csv.DictReader(table)
         }
     print(json.dumps({"released": texts, "scores": scores}))
 

@@ -1,4 +1,4 @@
-"""nbgrader assigns every master and grades what students hand in, in a virtual environment of its own."""
+"""nbgrader assigns every master, grades what students hand in and exports the grades, in its own environment."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def nbgrader_python(tmp_path_factory):
 
 
 def grade(python, course, masters, submissions):
-    """Assign the masters and autograde the submissions; return what a student sees, and scores."""
+    """Assign, autograde and export; return what a student sees, and the scores exported."""
     course.mkdir()
     submissions.mkdir(exist_ok=True)
     command = [python, GRADING, course, masters, submissions]
