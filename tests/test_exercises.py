@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rageval_kit import exercises as kit
-from rageval_kit.exercises import ask, check, given, hint, set_seed, solution
+from rageval_kit.exercises import ask, check, given, hint, kinds, set_seed, solution
 from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made, same
 from rageval_kit.wording import set_language
 
@@ -154,8 +154,8 @@ def test_a_wrong_answer_is_told_its_likely_mistake(capsys):
 
 
 def test_an_answer_that_no_mistake_explains_is_wrong_and_pointed_to_the_hint(capsys):
-    assert not check("04-3", 17)
-    assert "17 is not right. hint('04-3')" in capsys.readouterr().out
+    assert not check("04-3", -3)
+    assert "-3 is not right. hint('04-3')" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,94 @@ def test_no_answer_ends_in_a_traceback(name, answer, language, capsys):
 def test_an_error_in_the_answer_is_said_and_stops_nothing(capsys):
     assert not check("04-1", lambda gains, k: gains["k"])
     assert "TypeError" in capsys.readouterr().out
+
+
+def ends_python(gains, k):
+    sys.exit()
+
+
+def never_ends(gains, k):
+    while True: pass  # fmt: skip  # noqa: E701
+
+
+def never_ends_nor_lets_errors_out(gains, k):
+    while True:
+        try:
+            gains["k"]
+        except Exception:
+            continue
+
+
+def has_yield(gains, k):
+    yield 1.0
+
+
+async def has_async(gains, k):
+    return 1.0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_function_that_ends_python_is_wrong_and_told_so(language, capsys):
+    set_language(language)
+    assert not check("04-1", ends_python)
+    assert "exit()" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="something else traces")
+@pytest.mark.parametrize("function", [never_ends, never_ends_nor_lets_errors_out])
+def test_a_function_that_never_ends_is_stopped_and_the_next_is_checked(
+    function, capsys, monkeypatch
+):
+    monkeypatch.setattr(kinds, "SECONDS", 0.3)
+    assert not check("04-1", function)
+    assert "had not ended after 0.3 seconds" in capsys.readouterr().out
+    assert sys.gettrace() is None
+    assert check("04-1", kit.exercises_of("04")["04-1"].right)
+
+
+def test_an_interrupted_check_says_so_and_leaves_all_as_it_was(capsys):
+    def interrupted(gains, k):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("04-1", interrupted)
+    assert "[wrong] 04-1: interrupted" in capsys.readouterr().out
+    assert sys.gettrace() is None
+    assert check("04-1", kit.exercises_of("04")["04-1"].right)
+
+
+@pytest.mark.parametrize(
+    ("function", "takes"),
+    [
+        (lambda: 1, "()"),
+        (lambda gains: 1, "(gains)"),
+        (lambda a, b, c: 1, "(a, b, c)"),
+        (lambda gains, *, k=5: 1, "(gains, *, k=5)"),
+    ],
+)
+def test_a_function_of_other_arguments_is_told_those_it_is_called_with(function, takes, capsys):
+    set_seed(7)
+    assert not check("04-1", function)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "is called with 2 arguments (gains, k), such as ([1.0, 0.0, " in out
+    assert f"it takes {takes}." in out
+
+    set_language("ko")
+    assert not check("04-1", function)
+    assert "인자 2개(gains, k)" in capsys.readouterr().out
+
+
+def test_a_function_that_may_be_called_otherwise_too_is_taken():
+    right = kit.exercises_of("04")["04-1"].right
+    assert check("04-1", lambda *values, base=2: right(*values))
+    assert check("04-1", lambda gains, k, base=2: right(gains, k))
+
+
+@pytest.mark.parametrize("function", [has_yield, has_async])
+def test_a_function_that_returns_no_value_is_told_why(function, capsys, recwarn):
+    assert not check("04-1", function)
+    assert "it has yield or async" in capsys.readouterr().out
+    assert not recwarn.list
 
 
 def test_what_is_given_may_be_changed_without_harm():
@@ -344,6 +432,39 @@ def test_another_seed_puts_the_choices_in_another_order():
 )
 def test_answers_are_compared_by_value(answer, wanted, equal):
     assert same(answer, wanted, 3) is equal
+
+
+def shares(answer):
+    """Return ways to write an answer in per cent."""
+    if isinstance(answer, list | tuple):
+        return [list(parts) for parts in zip(*map(shares, answer), strict=True)]
+    percent = 100 * answer
+    return [percent, np.float64(percent), round(percent, 1), round(percent), f"{percent:.1f} %"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["03-2", "04-3", "05-3"])  # a list, two numbers
+def test_a_share_in_per_cent_is_known_whatever_the_exercise(name, language, capsys):
+    set_seed(7)
+    set_language(language)
+    sentence = {"en": "Give the share itself: 0.345", "ko": "비율로 쓰십시오"}[language]
+    for answer in shares(kit.exercises_of(name[:2])[name].right(*given(name))):
+        assert not check(name, answer)
+        assert sentence in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_function_that_returns_per_cent_is_known(capsys):
+    right = kit.exercises_of("03")["03-1"].right
+    assert not check("03-1", lambda *its_given: 100 * right(*its_given))
+    assert "Give the share itself" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [(1.0, 0.01), (0.4, 0.004), (200, 2.0), (300, 3), ("x%", 0.5), ("200%", 2.0), (50, "0.5")],
+)
+def test_what_is_no_share_in_per_cent_stays_as_it_is(answer, right):
+    assert kinds.with_shares(answer, right) == answer
 
 
 def test_numbers_are_drawn_until_every_mistake_shows():

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from inspect import getsource, signature
+from inspect import (
+    Parameter,
+    getsource,
+    isasyncgenfunction,
+    iscoroutinefunction,
+    isgeneratorfunction,
+    signature,
+)
 from numbers import Integral
 from random import Random
 from textwrap import dedent, fill
@@ -26,8 +33,10 @@ from typing import Any
 
 from rageval_kit.exercises.kinds import (
     NOT_ATTEMPTED,
+    PERCENTAGE,
     RIGHT,
     WRONG,
+    EndlessError,
     Exercise,
     Function,
     Given,
@@ -39,11 +48,12 @@ from rageval_kit.exercises.kinds import (
     same,
 )
 from rageval_kit.messages import in_short, name_some, shown, typed
-from rageval_kit.wording import current_language, say
+from rageval_kit.wording import current_language, say, say_count
 
 __all__ = ["ask", "check", "given", "hint", "set_seed", "solution"]
 
 _LETTERS = "abcd"
+_WITHOUT_A_VALUE = (isgeneratorfunction, iscoroutinefunction, isasyncgenfunction)
 _WIDTHS = {"en": 100, "ko": 60}  # of a printed line: a Korean letter is as wide as two others
 
 _seed = 0
@@ -95,10 +105,12 @@ def check(name: str, answer: Any) -> Outcome:
             ``{1: "a", 2: "c"}``.
 
     Returns:
-        What was printed; true if the answer is right.
+        What was printed; true if the answer is right. A function that has not ended after ten
+        seconds is stopped and wrong; it prints nothing.
 
     Raises:
         KeyError: there is no such exercise.
+        KeyboardInterrupt: the check was interrupted.
     """
     outcome = _checked_quiz(name, answer) if _is_quiz(name) else _checked(name, answer)
     print(outcome.text)
@@ -109,10 +121,14 @@ def _checked(name: str, answer: Any) -> Outcome:
     exercise, words = _exercise(name), _texts(_session_of(name))[name]
     try:
         verdict = NOT_ATTEMPTED if _is_open(answer) else exercise.judge(answer, _drawn(name))
+        unknown = _of_a_wrong_answer(exercise, answer, _drawn(name)) if verdict == WRONG else ""
     except NotImplementedError:  # what nbgrader puts in place of a solution
         verdict = NOT_ATTEMPTED
-    except Exception as error:
-        return Outcome(False, _line(say("wrong"), name, _of_an_error(exercise, answer, error)))
+    except KeyboardInterrupt:
+        print(_line(say("wrong"), name, say("interrupted: your answer had not ended.")))
+        raise
+    except BaseException as error:  # also SystemExit, which is no Exception
+        return Outcome(False, _line(say("wrong"), name, _of_an_error(name, answer, error)))
 
     # What is said of each verdict.
     if verdict == RIGHT:
@@ -123,9 +139,11 @@ def _checked(name: str, answer: Any) -> Outcome:
             cure = say("it returns None. Put its lines in place of ... and end it with return.")
         return Outcome(False, _line(say("not attempted"), name, cure))
     if verdict == WRONG:
-        found = _of_a_wrong_answer(exercise, answer, _drawn(name))
         cure = say("hint({name}) helps.", name=repr(name))
-        return Outcome(False, _line(say("wrong"), name, f"{found} {cure}"))
+        return Outcome(False, _line(say("wrong"), name, f"{unknown} {cure}"))
+    if verdict == PERCENTAGE:
+        cure = say("this is in per cent. Give the share itself: 0.345, not 34.5 %.")
+        return Outcome(False, _line(say("wrong"), name, cure))
     return Outcome(False, _line(say("wrong"), name, words["mistakes"][verdict]))
 
 
@@ -137,16 +155,48 @@ def _is_open(answer: Any) -> bool:
     return answer is ...
 
 
-def _of_an_error(exercise: Exercise, answer: Any, error: Exception) -> str:
+def _of_an_error(name: str, answer: Any, error: BaseException) -> str:
     """Say what a function ended in, or in what form an answer is wanted that could not be read."""
-    if not isinstance(exercise, Made):
-        kind = type(error).__name__
+    exercise = _exercise(name)
+    if isinstance(exercise, Made):
+        wanted, found = exercise.wanted, typed(answer)
+        return say("the answer is {wanted}; found {found}.", wanted=wanted, found=found)
+    if isinstance(error, EndlessError):
         return say(
-            "your answer ended in an error, {kind}: {error}", kind=kind, error=in_short(error)
+            "it had not ended after {n} seconds and was stopped. Is there a loop without an end, "
+            "such as a while whose condition stays true?",
+            n=error.args[0],
         )
-    return say(
-        "the answer is {wanted}; found {found}.", wanted=exercise.wanted, found=typed(answer)
-    )
+    if isinstance(error, SystemExit):
+        return say("it ends Python, by exit() or quit(). End it with return.")
+
+    # An error of Python's: the most frequent has words of its own.
+    arguments = _wrong_arguments(exercise, answer, _drawn(name))
+    if arguments:
+        return arguments
+    ended = ": ".join(filter(None, [type(error).__name__, in_short(error)]))
+    return say("your answer ended in an error, {error}", error=ended)
+
+
+def _wrong_arguments(exercise: Exercise, answer: Any, its_given: Given) -> str:
+    """Say what a function is called with, where it cannot be called so; "" where it can."""
+    called = list(signature(exercise.right).parameters)
+    try:
+        its = signature(answer)
+        its.bind(*called)
+    except ValueError:  # what is written in C may not tell
+        return ""
+    except TypeError:
+        bare = [each.replace(annotation=Parameter.empty) for each in its.parameters.values()]
+        takes = str(its.replace(parameters=bare, return_annotation=Parameter.empty))
+        return say(
+            "your function is called with {arguments} ({names}), such as {case}; it takes {found}.",
+            arguments=say_count(len(called), "argument"),
+            names=", ".join(called),
+            case=shown(its_given, 200),
+            found=in_short(takes),
+        )
+    return ""
 
 
 def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str:
@@ -156,6 +206,8 @@ def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str
             return say(
                 "give the function itself, without parentheses; found {found}.", found=typed(answer)
             )
+        if any(kind(answer) for kind in _WITHOUT_A_VALUE):
+            return say("it has yield or async, and so returns no value. End it with return.")
         case, found, wanted = exercise.first_difference(answer, its_given)
         values = {"case": shown(case, 200), "found": shown(found), "wanted": shown(wanted)}
         return say("with {case} it returns {found}, and {wanted} is right.", **values)
