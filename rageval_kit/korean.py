@@ -673,6 +673,21 @@ KOREAN = {
     "no question has this number: {numbers}.": "이 번호의 문제는 없습니다: {numbers}.",
     "choose a, b, c or d.": "a, b, c, d 가운데 하나를 고르십시오.",
     "{right} of {all} are right.": "{all}개 가운데 {right}개가 맞았습니다.",
+    # ------------------------ the class folder
+    "slides": "슬라이드",
+    "notebook": "노트북",
+    "stopped; nothing was written.": "중단했습니다. 아무것도 쓰지 않았습니다.",
+    "none, since nbconvert is missing: {cure}": "없음(nbconvert가 없습니다: {cure})",
+    "Written to {out}: notebooks {notebooks}, exercises {exercises}, slides {slides}; all of it "
+    "also in rageval_course.zip beside it.": (
+        "{out}에 만들었습니다. 노트북 {notebooks}개, 연습 문제 {exercises}개, 슬라이드: {slides}. "
+        "옆에 있는 rageval_course.zip에도 모두 들어 있습니다."
+    ),
+    "Next: in that folder, pip install -r requirements.txt in a virtual environment, "
+    "python -m rageval_kit check, and README.md.": (
+        "다음: 그 폴더의 가상 환경에서 pip install -r requirements.txt, "
+        "python -m rageval_kit check를 차례로 실행하고 README.md를 보십시오."
+    ),
     # ------------------------ labels of plots
     "mean over queries": "질의 평균",
     "rank": "순위",
