@@ -646,9 +646,9 @@ KOREAN = {
     "a tuple ({parts})": "튜플({parts})",
     "True or False": "True 또는 False",
     "something else": "다른 형태의 값",
-    "your answer ended in an error, {error}": "답을 실행하다 오류가 났습니다. {error}",
-    "it had not ended after {n} seconds and was stopped. Is there a loop without an end, such as "
-    "a while whose condition stays true?": (
+    "with {case} it ends in an error, {error}": "인자가 {case}일 때 오류가 났습니다. {error}",
+    "it was stopped after {n} seconds. Is there a loop without an end, such as a while whose "
+    "condition stays true?": (
         "{n}초가 지나도 끝나지 않아 멈추었습니다. 조건이 언제나 참인 while처럼 끝나지 않는 "
         "반복문이 있는지 살펴보십시오."
     ),

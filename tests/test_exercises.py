@@ -4,6 +4,7 @@ import re
 import sys
 import warnings
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -243,6 +244,18 @@ def test_a_function_that_ends_python_is_wrong_and_told_so(language, capsys):
     assert "exit()" in capsys.readouterr().out
 
 
+def test_exit_of_a_notebook_does_not_end_its_kernel(capsys, monkeypatch):
+    class Shell:
+        def ask_exit(self):
+            raise AssertionError("the kernel would end")
+
+    shell = Shell()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert not check("04-1", lambda gains, k: shell.ask_exit())
+    assert "it ends Python" in capsys.readouterr().out
+    assert not vars(shell)
+
+
 @pytest.mark.skipif(sys.gettrace() is not None, reason="something else traces")
 @pytest.mark.parametrize("function", [never_ends, never_ends_nor_lets_errors_out])
 def test_a_function_that_never_ends_is_stopped_and_the_next_is_checked(
@@ -250,7 +263,7 @@ def test_a_function_that_never_ends_is_stopped_and_the_next_is_checked(
 ):
     monkeypatch.setattr(kinds, "SECONDS", 0.3)
     assert not check("04-1", function)
-    assert "had not ended after 0.3 seconds" in capsys.readouterr().out
+    assert "stopped after 0.3 seconds" in capsys.readouterr().out
     assert sys.gettrace() is None
     assert check("04-1", kit.exercises_of("04")["04-1"].right)
 
@@ -285,6 +298,19 @@ def test_a_function_of_other_arguments_is_told_those_it_is_called_with(function,
     set_language("ko")
     assert not check("04-1", function)
     assert "인자 2개(gains, k)" in capsys.readouterr().out
+
+
+def test_an_error_is_told_with_the_case_that_ends_in_it(capsys):
+    set_seed(7)
+    right, its_given = kit.exercises_of("04")["04-1"].right, given("04-1")
+
+    def fails_elsewhere(gains, k):
+        return right(gains, k) if (gains, k) == its_given else gains["k"]
+
+    assert not check("04-1", fails_elsewhere)
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"with \(\[[01., ]*\], \d\) it ends in an error, TypeError: list indices", out)
+    assert str(its_given) not in out
 
 
 def test_a_function_that_may_be_called_otherwise_too_is_taken():
@@ -369,6 +395,11 @@ def test_an_unknown_session_is_refused_with_those_there_are():
 def test_a_seed_is_an_integer(seed):
     with pytest.raises(TypeError, match="seed is an integer"):
         set_seed(seed)
+
+
+def test_a_seed_is_no_longer_than_a_number_that_python_writes():
+    with pytest.raises(ValueError, match="at most 100 digits"):
+        set_seed(10**5000)
 
 
 # -------------------------------------------------------------------------------------- the quiz
@@ -512,8 +543,15 @@ def fails_oddly(*values):
     raise OddError
 
 
+NESTED: list = []
+for _ in range(5_000):
+    NESTED = [NESTED]
+WITHIN_ITSELF: list = []
+WITHIN_ITSELF.append(WITHIN_ITSELF)
+TWO_COLUMNS = pd.DataFrame([[1, 2]], columns=["a", "a"])
 ODD_ANSWERS = [None, True, "{x}", 1j, 10**400, [], {"a": Odd()}, Odd(), Odd, pd.NA, pd.Series]
 ODD_ANSWERS += [pd.DataFrame({"a": [1]}), np.array([[1]]), iter([]), print, len, fails_oddly]
+ODD_ANSWERS += [NESTED, WITHIN_ITSELF, TWO_COLUMNS, {...}, b"0.5", np.void(b"x"), pd.NaT, range(5)]
 ODD_ANSWERS += [lambda *values, made=made: made for made in ODD_ANSWERS]
 
 
@@ -531,11 +569,13 @@ def test_what_a_function_prints_and_warns_of_is_not_shown(capsys, recwarn):
 
     def talks(gains, k):
         print("gains are", gains)
+        print("gains are", gains, file=sys.stderr)
         warnings.warn("a warning", stacklevel=1)
         return right(gains, k)
 
     assert check("04-1", talks)
-    assert capsys.readouterr().out.startswith("[right]")
+    out, err = capsys.readouterr()
+    assert out.startswith("[right]") and not err
     assert not recwarn.list
 
 

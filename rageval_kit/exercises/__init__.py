@@ -38,12 +38,11 @@ from rageval_kit.exercises.kinds import (
     WRONG,
     EndlessError,
     Exercise,
+    FailedError,
     Function,
     Given,
-    Made,
     Way,
     are_alike,
-    form,
     rounded,
     same,
 )
@@ -79,10 +78,13 @@ def set_seed(seed: int) -> None:
 
     Raises:
         TypeError: the seed is no integer.
+        ValueError: it has more than 100 digits.
     """
     global _seed
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise TypeError(f"seed is an integer, such as your student number; found {typed(seed)}.")
+    if abs(int(seed)) >= 10**100:
+        raise ValueError("seed has at most 100 digits, as a student number has. Choose another.")
     _seed = int(seed)
 
 
@@ -122,8 +124,6 @@ def _checked(name: str, answer: Any) -> Outcome:
     try:
         verdict = NOT_ATTEMPTED if _is_open(answer) else exercise.judge(answer, _drawn(name))
         unknown = _of_a_wrong_answer(exercise, answer, _drawn(name)) if verdict == WRONG else ""
-    except NotImplementedError:  # what nbgrader puts in place of a solution
-        verdict = NOT_ATTEMPTED
     except KeyboardInterrupt:
         print(_line(say("wrong"), name, say("interrupted: your answer had not ended.")))
         raise
@@ -158,24 +158,29 @@ def _is_open(answer: Any) -> bool:
 def _of_an_error(name: str, answer: Any, error: BaseException) -> str:
     """Say what a function ended in, or in what form an answer is wanted that could not be read."""
     exercise = _exercise(name)
-    if isinstance(exercise, Made):
-        wanted, found = exercise.wanted, typed(answer)
-        return say("the answer is {wanted}; found {found}.", wanted=wanted, found=found)
+    if not isinstance(exercise, Function):
+        return _of_another_form(exercise, answer, _drawn(name))
     if isinstance(error, EndlessError):
         return say(
-            "it had not ended after {n} seconds and was stopped. Is there a loop without an end, "
-            "such as a while whose condition stays true?",
+            "it was stopped after {n} seconds. Is there a loop without an end, such as a while "
+            "whose condition stays true?",
             n=error.args[0],
         )
-    if isinstance(error, SystemExit):
-        return say("it ends Python, by exit() or quit(). End it with return.")
 
-    # An error of Python's: the most frequent has words of its own.
-    arguments = _wrong_arguments(exercise, answer, _drawn(name))
-    if arguments:
-        return arguments
-    ended = ": ".join(filter(None, [type(error).__name__, in_short(error)]))
-    return say("your answer ended in an error, {error}", error=ended)
+    # An error of the function's own: two have words of their own.
+    case, its_error = error.args if isinstance(error, FailedError) else (_drawn(name), error)
+    if isinstance(its_error, SystemExit):
+        return say("it ends Python, by exit() or quit(). End it with return.")
+    ended = ": ".join(filter(None, [type(its_error).__name__, in_short(its_error)]))
+    arguments = _wrong_arguments(exercise, answer, case)
+    return arguments or say(
+        "with {case} it ends in an error, {error}", case=shown(case, 200), error=ended
+    )
+
+
+def _of_another_form(exercise: Exercise, answer: Any, its_given: Given) -> str:
+    wanted, found = exercise.wanted(its_given), typed(answer)
+    return say("the answer is {wanted}; found {found}.", wanted=wanted, found=found)
 
 
 def _wrong_arguments(exercise: Exercise, answer: Any, its_given: Given) -> str:
@@ -183,9 +188,10 @@ def _wrong_arguments(exercise: Exercise, answer: Any, its_given: Given) -> str:
     called = list(signature(exercise.right).parameters)
     try:
         its = signature(answer)
-        its.bind(*called)
-    except ValueError:  # what is written in C may not tell
+    except Exception:  # what is written in C may not tell
         return ""
+    try:
+        its.bind(*called)
     except TypeError:
         bare = [each.replace(annotation=Parameter.empty) for each in its.parameters.values()]
         takes = str(its.replace(parameters=bare, return_annotation=Parameter.empty))
@@ -215,9 +221,7 @@ def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str
     # A value: of another form, too short of decimals, or just wrong.
     right = exercise.right(*deepcopy(its_given))
     if not are_alike(answer, right):
-        return say(
-            "the answer is {wanted}; found {found}.", wanted=form(right), found=typed(answer)
-        )
+        return _of_another_form(exercise, answer, its_given)
     if any(same(answer, rounded(right, n), 9) for n in range(1, exercise.decimals)):
         decimals = exercise.decimals
         return say(

@@ -9,8 +9,8 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, field
 from numbers import Real
@@ -39,7 +39,11 @@ _LISTS = {"a number": to_say("a list of numbers"), "a string": to_say("a list of
 
 _CASES = 30  # that a student's function is tried on
 _DRAWS = 1_000
-SECONDS = 10  # that a student's function may take for a case
+SECONDS = 10  # that a student's function may take for all of them
+
+
+class FailedError(Exception):
+    """A student's function ended in an error: the case, and the error."""
 
 
 class EndlessError(BaseException):
@@ -79,6 +83,10 @@ class Exercise:
         right = self.right(*deepcopy(given))
         return PERCENTAGE if self.same(with_shares(answer, right), right) else WRONG
 
+    def wanted(self, given: Given) -> str:
+        """Return the form of an answer, in words: ``a list of numbers``."""
+        return form(self.right(*deepcopy(given)))
+
     def ways(self) -> dict[str, Way]:
         """Return what makes the right answer, and every mistake, by its key."""
         return {RIGHT: self.right, **self.mistakes}
@@ -104,13 +112,13 @@ class Function(Exercise):
         """Return RIGHT, the key of the mistake that was recognised, PERCENTAGE or WRONG.
 
         Raises:
-            BaseException: whatever the student's function raises.
-            EndlessError: it had not ended after SECONDS.
+            FailedError: the student's function ended in an error.
+            EndlessError: it had not done all cases after SECONDS.
         """
         if not callable(answer):
             return WRONG
-        cases = self._cases(given)
-        answers = [_tried(answer, case) for case in cases]
+        cases, end = self._cases(given), monotonic() + SECONDS
+        answers = [_tried(answer, case, end) for case in cases]
         if all(value is None or value is ... for value in answers):
             return NOT_ATTEMPTED
 
@@ -119,9 +127,11 @@ class Function(Exercise):
             wanted = [_tried(way, case) for case in cases]
             if all(map(self.same, answers, wanted)):
                 return key
-        errors = [value for value in answers if isinstance(value, BaseException)]
-        if errors:
-            raise errors[0]
+        for case, value in zip(cases, answers, strict=True):
+            if isinstance(value, NotImplementedError):  # what nbgrader puts in place of a solution
+                return NOT_ATTEMPTED
+            if isinstance(value, BaseException):
+                raise FailedError(case, value)
 
         rights = [self.right(*deepcopy(case)) for case in cases]
         as_shares = list(map(with_shares, answers, rights))
@@ -129,8 +139,9 @@ class Function(Exercise):
 
     def first_difference(self, answer: Way, given: Given) -> tuple[Given, Any, Any]:
         """Return the first case where a wrong function differs: it, what came and what is right."""
+        end = monotonic() + SECONDS
         for case in self._cases(given):
-            found, wanted = _tried(answer, case), self.right(*deepcopy(case))
+            found, wanted = _tried(answer, case, end), self.right(*deepcopy(case))
             if not self.same(found, wanted):
                 return case, rounded(found, self.decimals), rounded(wanted, self.decimals)
         return given, ..., self.right(*deepcopy(given))  # it does not return the same twice
@@ -140,12 +151,21 @@ class Function(Exercise):
         return [given, *(self.given(Random(case)) for case in range(_CASES))]
 
 
-def _tried(way: Way, case: Given) -> Any:
-    """Return what a function makes of a case, or the error that it ends in, and print nothing."""
+def _tried(way: Way, case: Given, end: float | None = None) -> Any:
+    """Return what a function makes of a case, or the error that it ends in, and print nothing.
+
+    A student's function has an end, of `monotonic`.
+    """
     try:
-        with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        unread = io.StringIO()
+        with (
+            redirect_stdout(unread),
+            redirect_stderr(unread),
+            warnings.catch_warnings(),
+            _kernel_that_stays(),
+        ):
             warnings.simplefilter("ignore")
-            value = _in_time(way, deepcopy(case))
+            value = way(*deepcopy(case)) if end is None else _in_time(way, deepcopy(case), end)
             if inspect.iscoroutine(value):  # else Python warns that nobody awaits it
                 value.close()
             return value
@@ -155,8 +175,23 @@ def _tried(way: Way, case: Given) -> Any:
         return error
 
 
-def _in_time(way: Way, case: Given) -> Any:
-    """Return what a function makes of a case, unless it takes more than SECONDS.
+@contextmanager
+def _kernel_that_stays() -> Iterator[None]:
+    """Let exit() and quit() of a notebook raise SystemExit, as Python's own do: they end it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if not shell:
+        yield
+        return
+    shell.ask_exit = sys.exit  # which hides the shell's own
+    try:
+        yield
+    finally:
+        del shell.ask_exit
+
+
+def _in_time(way: Way, case: Given, end: float) -> Any:
+    """Return what a function makes of a case, unless the end comes before.
 
     The clock is looked at before each instruction of Python: that can be done on every system and
     in every thread, and nothing is left running. A single call into C that never ends is not
@@ -164,7 +199,6 @@ def _in_time(way: Way, case: Given) -> Any:
     """
     if sys.gettrace() is not None:
         return way(*case)
-    end = monotonic() + SECONDS
 
     def look(frame: FrameType, *_: Any) -> Any:
         frame.f_trace_opcodes = True  # the lines alone leave out that of "while True: pass"
@@ -191,10 +225,9 @@ class Made(Exercise):
 
     rule: Callable[..., str] = field(kw_only=True)
 
-    @property
-    def wanted(self) -> str:
-        """The form of an answer, in words: ``a tuple (a list, a number)``."""
-        example = self.right(*self.given(Random(0)))
+    def wanted(self, given: Given) -> str:
+        """Return the form of an answer, in words: ``a tuple (a list, a number)``."""
+        example = self.right(*deepcopy(given))
         if isinstance(example, Mapping):
             return say("a dict with the keys {keys}", keys=", ".join(map(repr, example)))
         if isinstance(example, (list, tuple)):
