@@ -89,7 +89,7 @@ def student_copy(master: Notebook) -> Notebook:
     def dcg(gains):
         ...
     """
-    _refuse_what_is_no_notebook(master)
+    _refuse_what_is_no_notebook(master, "the master")
     copy = without_outputs(master)
     for cell in copy["cells"]:
         text = "".join(cell["source"])
@@ -103,12 +103,12 @@ def student_copy(master: Notebook) -> Notebook:
     return copy
 
 
-def _refuse_what_is_no_notebook(master: Any) -> None:
+def _refuse_what_is_no_notebook(master: Any, what: str) -> None:
     parts = {"cells": list, "metadata": dict}
     fields = {"metadata": {}, **master} if isinstance(master, dict) else {}
     if not all(isinstance(fields.get(name), kind) for name, kind in parts.items()):
         found = describe(master)
-        raise ValueError(f"the master is a notebook, as json reads it, with cells; found {found}.")
+        raise ValueError(f"{what} is a notebook, as json reads it, with cells; found {found}.")
 
     # What every cell has, as Jupyter and nbformat write it.
     for number, cell in enumerate(master["cells"], start=1):
@@ -122,7 +122,7 @@ def _refuse_what_is_no_notebook(master: Any) -> None:
             odd = 'cell_type, "code" or "markdown"'
         else:
             continue
-        found = f"cell {number} of the master is {shown(cell)}, without its {odd}"
+        found = f"cell {number} of {what} is {shown(cell)}, without its {odd}"
         raise ValueError(f"{found}. Save it with Jupyter, or read it with nbformat.")
 
 
@@ -214,16 +214,26 @@ def _copy(places: dict[str, str], folder: Path) -> None:
 
 def _content(source: str, places: dict[str, str]) -> bytes:
     """Return what a file of the clone holds in the class folder."""
-    data = (CLONE / source).read_bytes()
     if source.endswith(".ipynb"):
-        notebook = without_outputs(json.loads(data))
+        notebook = without_outputs(_notebook(source))
         _relink_cells(notebook, source, places)
         return f"{json.dumps(notebook, ensure_ascii=False, indent=1)}\n".encode()
+    data = (CLONE / source).read_bytes()
     if source.startswith("notebooks/"):
         return _relinked(data.decode(), source, places).encode()
     if source == "requirements.txt":
         return _to_run(data.decode()).encode()
     return data
+
+
+def _notebook(source: str) -> Notebook:
+    """Read a notebook of the clone, or say which one cannot be read."""
+    try:
+        notebook = json.loads((CLONE / source).read_bytes())
+    except ValueError as error:  # half written, or with the marks of a merge
+        raise ValueError(f"{source} is no notebook: {error}. Restore it from Git.") from None
+    _refuse_what_is_no_notebook(notebook, source)
+    return dict(notebook)
 
 
 def _to_run(requirements: str) -> str:
@@ -308,7 +318,7 @@ def _target(out: str | Path) -> Path:
     if not isinstance(out, str | Path):
         raise TypeError(f"out is a path, such as 'class'; found {typed(out)}.")
     try:
-        target = Path(os.path.realpath(out))
+        target = Path(os.path.realpath(os.path.expanduser(out)))
         reason = _why_not_at(target) if str(out).strip() else "it has no name"
         if not reason:
             target.parent.mkdir(parents=True, exist_ok=True)

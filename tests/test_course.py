@@ -439,6 +439,29 @@ def test_where_nothing_may_be_written_is_refused(clone, tmp_path, monkeypatch):
         make_course("ko", tmp_path / "class")
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('{"cells": [', "notebooks/ko/01_a.ipynb is no notebook: Expecting value"),
+        ("[]", "notebooks/ko/01_a.ipynb is a notebook, as json reads it, with cells; found list"),
+        ('{"cells": [{"source": ""}]}', "cell 1 of notebooks/ko/01_a.ipynb is {'source': ''}"),
+    ],
+)
+def test_a_broken_notebook_of_the_clone_is_named(written, said, clone, tmp_path):
+    (clone / "notebooks/ko/01_a.ipynb").write_text(written)
+    with pytest.raises(ValueError) as caught:
+        make_course("ko", tmp_path / "class")
+    assert said in str(caught.value)
+    assert not (tmp_path / "class").exists()
+
+
+def test_a_tilde_is_the_home(clone, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    make_course("ko", "~/class")
+    assert (tmp_path / "class/README.md").exists()
+
+
 @pytest.mark.parametrize("out", [None, 5, ["class"], b"class"])
 def test_what_is_no_path_is_refused(out, clone):
     with pytest.raises(TypeError, match="out is a path, such as 'class'"):
