@@ -187,7 +187,7 @@ def _kernel_that_stays() -> Iterator[None]:
     try:
         yield
     finally:
-        del shell.ask_exit
+        vars(shell).pop("ask_exit", None)
 
 
 def _in_time(way: Way, case: Given, end: float) -> Any:
