@@ -229,29 +229,45 @@ def _as_csv(table: "pd.DataFrame") -> str:
 
 
 def _course(options: argparse.Namespace) -> int:
-    """Write the class folder and say what is in it; stopped, it leaves nothing behind."""
-    from rageval_kit.course import make_course
+    """Write the class folder and say what is in it, in its language."""
+    from rageval_kit.wording import TABLES, in_language
 
     if not (options.language and options.out):
         raise ValueError("course wants both, such as: course --language ko --out class")
+    with in_language(options.language if options.language in TABLES else "en"):
+        return _write_course(options.language, options.out)
+
+
+def _write_course(language: str, out: str) -> int:
+    """Write the class folder; stopped, leave nothing behind."""
+    from rageval_kit.course import make_course
+    from rageval_kit.wording import say
+
     stops = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(stop, signal.default_int_handler) for stop in stops]
     try:
-        made = make_course(options.language, options.out)
+        made = make_course(language, out)
     except KeyboardInterrupt:
-        _print("rageval_kit: stopped; nothing was written.", sys.stderr)
+        _print(f"rageval_kit: {say('stopped; nothing was written.')}", sys.stderr)
         return 1
     finally:
         for stop, handler in zip(stops, before, strict=True):
             signal.signal(stop, handler)
 
-    slides = made["slides"] or f"none, since nbconvert is missing: {_INSTALL}"
-    _print(
-        f"Written to {options.out}: notebooks {made['notebooks']}, exercises {made['exercises']}, "
-        f"slides {slides}; all of it also in rageval_course.zip beside it.\n"
-        f"Next: in that folder, pip install -r requirements.txt in a virtual environment, "
+    # What it holds, and what comes next.
+    none = say("none, since nbconvert is missing: {cure}", cure=_INSTALL)
+    counts = {**made, "slides": made["slides"] or none}
+    written = say(
+        "Written to {out}: notebooks {notebooks}, exercises {exercises}, slides {slides}; all of "
+        "it also in rageval_course.zip beside it.",
+        out=out,
+        **counts,
+    )
+    following = say(
+        "Next: in that folder, pip install -r requirements.txt in a virtual environment, "
         "python -m rageval_kit check, and README.md."
     )
+    _print(f"{written}\n{following}")
     return 0
 
 

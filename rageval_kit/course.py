@@ -6,6 +6,7 @@ kit, what pip needs, and the lecturer's README. A zip of it stands beside.
 
 import hashlib
 import json
+import os
 import re
 import tempfile
 import zipfile
@@ -16,9 +17,11 @@ from posixpath import dirname, normpath, relpath
 from typing import Any
 
 from rageval_kit.course_data import COURSE, data_folder
-from rageval_kit.messages import count, describe, name_some, show_progress, shown
+from rageval_kit.messages import count, describe, name_some, show_progress, shown, typed
+from rageval_kit.wording import say
 
 CLONE = Path(__file__).parent.parent
+_COPIED = ("data", "notebooks", "rageval_kit")  # folders of the clone
 _LIST = ".course.json"  # in a class folder: its language, and each file with its fingerprint
 _OF_A_MACHINE = re.compile(r"__pycache__|\.ipynb_checkpoints|\.sqlite|\.DS_Store|\.egg-info|~$")
 _DATA = re.compile(r'data_folder\(\s*"(\w+)"')
@@ -40,15 +43,15 @@ def make_course(language: str, out: str | Path) -> dict[str, int]:
         nbconvert is not installed.
 
     Raises:
-        ValueError: there is no such language, the kit stands in no clone, or the folder holds
-            something else, or what somebody changed.
+        TypeError: out is no path.
+        ValueError: there is no such language, the kit stands in no clone, or no folder can be made
+            there, or it holds something else, or what somebody changed.
         OSError: it cannot be written.
     """
     places = _places(language)
-    target = Path(out).resolve()
+    target = _target(out)
     _refuse_what_is_not_ours(target)
 
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as beside:
         folder = Path(beside, "new")
         _copy(places, folder)
@@ -77,8 +80,8 @@ def student_copy(master: Notebook) -> Notebook:
         master: the notebook as nbformat or json reads it; it is not changed.
 
     Raises:
-        ValueError: it is no notebook, or a region is not ended, or not begun, or stands within
-            another; the message names the cell.
+        ValueError: it is no notebook, or a cell is none, or a region is not ended, or not begun, or
+            stands within another; the message names the cell.
 
     >>> source = "def dcg(gains):\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION"
     >>> cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": source, "outputs": []}
@@ -86,9 +89,7 @@ def student_copy(master: Notebook) -> Notebook:
     def dcg(gains):
         ...
     """
-    if not isinstance(master, dict) or not isinstance(master.get("cells"), list):
-        found = describe(master)
-        raise ValueError(f"the master is a notebook, as json reads it, with cells; found {found}.")
+    _refuse_what_is_no_notebook(master, "the master")
     copy = without_outputs(master)
     for cell in copy["cells"]:
         text = "".join(cell["source"])
@@ -100,6 +101,29 @@ def student_copy(master: Notebook) -> Notebook:
         text = _without(text, "SOLUTION", "...", where)
         cell["source"] = _without(text, "HIDDEN TESTS", None, where)
     return copy
+
+
+def _refuse_what_is_no_notebook(master: Any, what: str) -> None:
+    parts = {"cells": list, "metadata": dict}
+    fields = {"metadata": {}, **master} if isinstance(master, dict) else {}
+    if not all(isinstance(fields.get(name), kind) for name, kind in parts.items()):
+        found = describe(master)
+        raise ValueError(f"{what} is a notebook, as json reads it, with cells; found {found}.")
+
+    # What every cell has, as Jupyter and nbformat write it.
+    for number, cell in enumerate(master["cells"], start=1):
+        fields = cell if isinstance(cell, dict) else {}
+        lines, metadata = fields.get("source"), fields.get("metadata")
+        if not (isinstance(lines, str | list) and all(isinstance(line, str) for line in lines)):
+            odd = "source, a text or a list of lines"
+        elif not (isinstance(metadata, dict) and isinstance(metadata.get("nbgrader", {}), dict)):
+            odd = "metadata, a dict, which may be empty"
+        elif not isinstance(fields.get("cell_type"), str):
+            odd = 'cell_type, "code" or "markdown"'
+        else:
+            continue
+        found = f"cell {number} of {what} is {shown(cell)}, without its {odd}"
+        raise ValueError(f"{found}. Save it with Jupyter, or read it with nbformat.")
 
 
 def _without(text: str, region: str, instead: str | None, where: str) -> str:
@@ -190,16 +214,26 @@ def _copy(places: dict[str, str], folder: Path) -> None:
 
 def _content(source: str, places: dict[str, str]) -> bytes:
     """Return what a file of the clone holds in the class folder."""
-    data = (CLONE / source).read_bytes()
     if source.endswith(".ipynb"):
-        notebook = without_outputs(json.loads(data))
+        notebook = without_outputs(_notebook(source))
         _relink_cells(notebook, source, places)
         return f"{json.dumps(notebook, ensure_ascii=False, indent=1)}\n".encode()
+    data = (CLONE / source).read_bytes()
     if source.startswith("notebooks/"):
         return _relinked(data.decode(), source, places).encode()
     if source == "requirements.txt":
         return _to_run(data.decode()).encode()
     return data
+
+
+def _notebook(source: str) -> Notebook:
+    """Read a notebook of the clone, or say which one cannot be read."""
+    try:
+        notebook = json.loads((CLONE / source).read_bytes())
+    except ValueError as error:  # half written, or with the marks of a merge
+        raise ValueError(f"{source} is no notebook: {error}. Restore it from Git.") from None
+    _refuse_what_is_no_notebook(notebook, source)
+    return dict(notebook)
 
 
 def _to_run(requirements: str) -> str:
@@ -239,7 +273,7 @@ def _make_slides(places: dict[str, str], language: str, folder: Path) -> int:
     lectures = [name for name, place in places.items() if re.match(r"notebooks/[^/]*ipynb", place)]
     pages = {name: f"slides/{Path(name).stem}.html" for name in lectures}
     folder.mkdir()
-    for name in show_progress(lectures, "slides", "notebook"):
+    for name in show_progress(lectures, say("slides"), say("notebook")):
         notebook = nbformat.read(CLONE / name, as_version=4)
         _relink_cells(notebook, name, pages)
         page = to_slides(notebook, Path(name).stem, language)
@@ -274,6 +308,41 @@ def _take_place(new: Path, old: Path, target: Path) -> None:
         if old.exists() and not target.exists():
             old.rename(target)
         raise
+
+
+# ---------------------------------------------------------------- where it is written
+
+
+def _target(out: str | Path) -> Path:
+    """Return where the class folder is to stand, beside which can be written, or refuse."""
+    if not isinstance(out, str | Path):
+        raise TypeError(f"out is a path, such as 'class'; found {typed(out)}.")
+    try:
+        target = Path(os.path.realpath(os.path.expanduser(out)))
+        reason = _why_not_at(target) if str(out).strip() else "it has no name"
+        if not reason:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=target.parent):
+                return target
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except ValueError as error:  # a letter that no path can have
+        reason = str(error)
+    found = f"--out {shown(str(out))}: no class folder can be made there ({reason})"
+    raise ValueError(f"{found}. Name another one, such as --out class.")
+
+
+def _why_not_at(target: Path) -> str:
+    """Say why a path cannot be that of a class folder; "" where it can."""
+    if any(path.is_symlink() for path in (target, *target.parents)):  # though they were followed
+        return "its links lead in a circle"
+    zip_beside = target.with_name(f"{COURSE}.zip")
+    if target == zip_beside or zip_beside.is_dir():
+        return f"the zip beside it is called {zip_beside.name}"
+
+    clone = Path(os.path.realpath(CLONE))
+    its_own = [name for name in _COPIED if target.is_relative_to(clone / name)]
+    return f"a course is made of what stands in {its_own[0]}" if its_own else ""
 
 
 # ---------------------------------------------------------------- a class folder that is there

@@ -34,6 +34,7 @@ from rageval_kit.drawing import (
     pale,
     place_words,
     size_of,
+    want_few,
     write,
     write_key,
 )
@@ -43,6 +44,7 @@ from rageval_kit.messages import count, is_number, name_some, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MARK = 11  # of plot_points: how wide a mark is, in points
 _MOST = 1e100  # of a number that is drawn: an axis must have room above it
 
 # Of bars: a colour and its hatch.
@@ -72,7 +74,8 @@ def plot_points(
     Args:
         tables: a table, or named ones.
         x, y, words: each the name of a column or of the index. ``words`` are written beside their
-            points, the first with its name before it, the others as far as there is room.
+            points, the first with its name before it, the others as far as there is room; points
+            that cover each other share theirs, as 4, 5 or 4–7.
         joined: join the points of a table by a line, in its order.
         curve: a name and a function of x, drawn behind the points.
         ax, title: see `plot_lines`.
@@ -94,24 +97,28 @@ def plot_points(
     ax = new_axes(ax, (9, 5))
 
     # The points, each table's in its own look; nothing is to be written upon them.
-    words_there: list[Words] = []
-    taken = []
-    looks = zip(named.items(), cycle(COLOURS), cycle(MARKERS), strict=False)
-    for (name, its), colour, marker in looks:
-        (line,) = ax.plot(its[x], its[y], marker, color=colour, linewidth=WIDTH, markersize=11)
+    taken, colours = [], []
+    looks = zip(named.values(), cycle(COLOURS), cycle(MARKERS), strict=False)
+    for its, colour, marker in looks:
+        (line,) = ax.plot(its[x], its[y], marker, color=colour, linewidth=WIDTH, markersize=_MARK)
         line.set_linestyle("-" if joined else "none")
         taken.append(along(line.get_xydata()) if joined else line.get_xydata())
-        words_there += _words_at(name, its, x, y, words, colour)
+        colours.append(colour)
+    behind: list[Words] = []
     if curve is not None:
         name, points = _curve_over(curve, np.concatenate([its[x] for its in named.values()]))
         ax.plot(*points.T, color="#808080", linewidth=WIDTH, zorder=0)
         taken.append(points)
-        words_there.append(Words(drawable(name, "curve"), list(map(tuple, points[100::20]))))
+        behind.append(Words(drawable(name, "curve"), list(map(tuple, points[100::20]))))
 
-    # What must be written has its place first.
+    # What must be written has its place first; how near points are is known once all is drawn.
     ax.set(xlabel=drawable(x, "x"), ylabel=drawable(y, "y"))
     ax.margins(0.14)
-    finish(ax, title)
+    finish(ax, title).figure.canvas.figure.draw_without_rendering()
+    words_there: list[Words] = []
+    for (name, its), colour in zip(named.items(), colours, strict=True):
+        words_there += _words_at(ax, name, its, x, y, words, colour)
+    words_there += behind
     place_words(ax, sorted(words_there, key=lambda its: not its.needed), np.vstack(taken))
     return ax
 
@@ -155,7 +162,7 @@ def _curve_over(curve: Any, across: np.ndarray) -> tuple[str, np.ndarray]:
 
 
 def _words_at(
-    name: str, its: pd.DataFrame, x: str, y: str, words: str | None, colour: str
+    ax: "Axes", name: str, its: pd.DataFrame, x: str, y: str, words: str | None, colour: str
 ) -> list[Words]:
     """Return what is to be written beside a table's points: at the first also its name."""
     texts = [""] * len(its) if words is None else [_short(value) for value in its[words]]
@@ -164,10 +171,41 @@ def _words_at(
     if name:
         texts[0] = ", ".join(filter(None, [drawable(name, "points"), texts[0]]))
 
+    # Points that cover each other share their words: 4, 5 or 4–7.
+    points = its[[x, y]].to_numpy(dtype=float)
+    are_numbers = words is not None and pd.api.types.is_numeric_dtype(its[words])
+    piles = _piles(ax, points) if words is not None else [[at] for at in range(len(texts))]
+    joined = [_joined([texts[at] for at in pile], are_numbers) for pile in piles]
+
     # The first says what the others are; the last has its place before those between.
-    points = list(zip(its[x], its[y], strict=True))
-    order = [at for at in (0, *range(len(texts) - 1, 0, -1)) if texts[at]]
-    return [Words(drawable(texts[at], ""), [points[at]], colour, at == 0) for at in order]
+    order = [at for at in (0, *range(len(piles) - 1, 0, -1)) if joined[at]]
+    places = [list(map(tuple, points[pile].tolist())) for pile in piles]
+    return [Words(drawable(joined[at], ""), places[at], colour, at == 0) for at in order]
+
+
+def _piles(ax: "Axes", points: np.ndarray) -> list[list[int]]:
+    """Return which points in a row cover each other, none farther from the first than two marks."""
+    mark = _MARK * ax.figure.dpi / 72
+    pixels = ax.transData.transform(points)
+    piles = [[0]]
+    for at in range(1, len(points)):
+        to_last, to_first = np.hypot(*(pixels[[at - 1, piles[-1][0]]] - pixels[at]).T)
+        if to_last < mark and to_first < 2 * mark:
+            piles[-1].append(at)
+        else:
+            piles.append([at])
+    return piles
+
+
+def _joined(texts: list[str], are_numbers: bool) -> str:
+    """Return the words of points that cover each other as one text.
+
+    >>> _joined(["k = 4", "5", "6"], True), _joined(["4", "5"], True), _joined(list("abc"), False)
+    ('k = 4–6', '4, 5', 'a, b, c')
+    """
+    if are_numbers and len(texts) > 2:
+        return f"{texts[0]}–{texts[-1]}"
+    return ", ".join(texts)
 
 
 def _short(value: Any) -> str:
@@ -212,7 +250,8 @@ def plot_bars(
 
     Raises:
         TypeError: it is neither a series nor a table.
-        ValueError: a value is no number from 0, or a row has no kind.
+        ValueError: a value is no number from 0, a row has no kind, or there are more than 100
+            names (1,000 bars that stand).
 
     >>> found = pd.DataFrame({"found": [9, 7], "missed": [3, 5]}, index=["dense", "BM25"])
     >>> plot_bars(found, "queries").get_xlabel()
@@ -229,6 +268,7 @@ def plot_bars(
 
     # Over numbers bars stand, beside names they lie.
     stand = pd.api.types.is_numeric_dtype(table.index)
+    want_few("plot_bars", table, "bars" if stand else "names", 1000 if stand else 100)
     ax = new_axes(ax, (9, 4) if stand else (9, 1.4 + 0.45 * len(table)))
     places = _finite("plot_bars", table.index, "the index") if stand else range(len(table))
     draw = ax.bar if stand else ax.barh
@@ -285,6 +325,7 @@ def _draw_parts(table: pd.DataFrame, axis_label: str, ax: Ax, title: str | None)
     """Draw a bar a row, divided into the columns of a table."""
     if table.empty or not table.columns.is_unique:
         raise ValueError("plot_bars draws a table with rows, each column with its own name.")
+    want_few("plot_bars", table, "names")
     parts = np.column_stack([_from_zero(table[column]) for column in table])
     ax = new_axes(ax, (10, 1.8 + 0.7 * len(table)))
 
@@ -329,6 +370,8 @@ def plot_strip(
 ) -> "Axes":
     """Draw a dot a value, a row a group; dots that would cover each other are moved up and down.
 
+    A dot's height within its row means nothing.
+
     Args:
         groups: name -> its values.
         xlabel: what the values are.
@@ -336,7 +379,7 @@ def plot_strip(
 
     Raises:
         TypeError: groups is no dict.
-        ValueError: a group has no values, or one that is no number.
+        ValueError: a group has no values, or one that is no number; more than 100 groups.
 
     >>> cosines = {"copies": [0.99, 0.97], "others": [0.31, 0.32, 0.90]}
     >>> [name.get_text() for name in plot_strip(cosines, "cosine").get_yticklabels()]
@@ -346,6 +389,7 @@ def plot_strip(
         raise not_drawn("plot_strip", 'a dict of values, such as {"copies": [0.99, 0.97]}', groups)
     if not groups:
         raise ValueError("plot_strip draws groups of values; found none.")
+    want_few("plot_strip", groups, "groups")
     rows = [np.sort(_finite("plot_strip", its, shown(name))) for name, its in groups.items()]
     ax = new_axes(ax, (9, 1.4 + 0.9 * len(rows)))
 
@@ -463,7 +507,7 @@ def plot_intervals(
 
     Raises:
         TypeError: it is no table.
-        ValueError: it lacks a column, or has nothing to draw.
+        ValueError: it lacks a column, or has nothing to draw, or more than 100 rows.
 
     >>> ends = {"difference_low": [0.1, -0.2], "difference": [0.3, 0.1], "difference_high": 0.5}
     >>> ax = plot_intervals(pd.DataFrame(ends, index=["240 queries", "60 queries"]))
@@ -478,6 +522,7 @@ def plot_intervals(
     if table.empty or twice or any(names.count(column) != 1 for column in ends):
         found = f"{count(len(table), 'row')} of {name_some(names)}"
         raise ValueError(f"plot_intervals draws the columns {', '.join(ends)}; found {found}.")
+    want_few("plot_intervals", table, "rows")
     known = [*ends, *(["p_holm"] if "p_holm" in table else [])]
     numbers = {column: _finite("plot_intervals", table[column], column) for column in known}
     drawn = table.assign(**numbers)
@@ -508,6 +553,8 @@ def plot_marks(
 ) -> "Axes":
     """Draw a row a row of the table and a mark a column, with a line between the marks.
 
+    Marks that would cover each other stand one above the other, somewhat off their row.
+
     Args:
         table: numbers; its columns have names of their own.
         xlabel: what the numbers are.
@@ -516,7 +563,7 @@ def plot_marks(
 
     Raises:
         TypeError: it is no table.
-        ValueError: a cell is no number, or there is no such column.
+        ValueError: a cell is no number, there is no such column, or more than 100 rows.
 
     >>> kinds = pd.DataFrame({"dense": [0.7, 0.5], "BM25": [0.6, 0.8]}, index=["long", "exact"])
     >>> [name.get_text() for name in plot_marks(kinds, "nDCG@10").get_yticklabels()]
@@ -526,6 +573,7 @@ def plot_marks(
         raise not_drawn("plot_marks", "a table, a mark a column", table)
     if table.empty or not table.columns.is_unique:
         raise ValueError("plot_marks draws a table with rows, each column with its own name.")
+    want_few("plot_marks", table, "rows")
     values = pd.DataFrame({name: _finite("plot_marks", table[name], shown(name)) for name in table})
     if not isinstance(joined, list | tuple | None):
         raise TypeError(f"plot_marks: joined is a list of columns; found {shown(joined)}.")
@@ -571,7 +619,7 @@ def plot_cells(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> 
 
     Raises:
         TypeError: it is no table.
-        ValueError: it has no cells.
+        ValueError: it has no cells, or more than 100 rows or columns.
 
     >>> counts = pd.DataFrame([[1, 1], [2, 8]], ["relevant", "other"], ["found", "not found"])
     >>> [text.get_text() for text in plot_cells(counts).texts]
@@ -583,6 +631,8 @@ def plot_cells(table: pd.DataFrame, ax: Ax = None, title: str | None = None) -> 
         raise not_drawn("plot_cells", "a table, such as pd.crosstab(...)", table)
     if table.empty:
         raise ValueError("plot_cells draws the cells of a table; this one has none.")
+    want_few("plot_cells", table, "rows")
+    want_few("plot_cells", table.columns, "columns")
     rows, columns = table.shape
     ax = new_axes(ax, (1.5 + 3.6 * columns, 1.2 + 1.4 * rows))
 

@@ -4,7 +4,7 @@ Texts have 14 to 16 points, to be read from the back row; every line has the sam
 says anything by colour alone: a marker, a hatch or a word says it too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -35,6 +35,19 @@ _GAP = 1.4 * TEXT  # between labels that stand one above the other
 def not_drawn(plot: str, wanted: str, found: Any) -> TypeError:
     """Return the error of a plot that was given something else."""
     return TypeError(f"{plot} draws {wanted}; found {describe(found)}.")
+
+
+def want_few(plot: str, names: Sized, what: str, most: int = 100) -> None:
+    """Refuse more rows than can be read in a plot.
+
+    >>> want_few("plot_bars", range(300), "names")
+    Traceback (most recent call last):
+    ValueError: plot_bars draws at most 100 names, which can be read; found 300. Draw some of them,
+    such as the first 20.
+    """
+    if len(names) > most:
+        found = f"draws at most {most:,} {what}, which can be read; found {len(names):,}"
+        raise ValueError(f"{plot} {found}. Draw some of them, such as the first 20.")
 
 
 def new_axes(ax: Any, size: Pair) -> "Axes":

@@ -25,6 +25,7 @@ KOREAN_COUNTS = {
     "text": "글 {}개",
     "request": "요청 {}회",
     "reply": "응답 {}개",
+    "argument": "인자 {}개",
 }
 
 KOREAN = {
@@ -645,8 +646,24 @@ KOREAN = {
     "a tuple ({parts})": "튜플({parts})",
     "True or False": "True 또는 False",
     "something else": "다른 형태의 값",
-    "your answer ended in an error, {kind}: {error}": (
-        "답을 실행하다 오류가 났습니다. {kind}: {error}"
+    "with {case} it ends in an error, {error}": "인자가 {case}일 때 오류가 났습니다. {error}",
+    "it was stopped after {n} seconds. Is there a loop without an end, such as a while whose "
+    "condition stays true?": (
+        "{n}초가 지나도 끝나지 않아 멈추었습니다. 조건이 언제나 참인 while처럼 끝나지 않는 "
+        "반복문이 있는지 살펴보십시오."
+    ),
+    "it ends Python, by exit() or quit(). End it with return.": (
+        "함수가 exit()나 quit()로 파이썬을 끝냅니다. return으로 끝내십시오."
+    ),
+    "your function is called with {arguments} ({names}), such as {case}; it takes {found}.": (
+        "함수를 부를 때 넘기는 것: {arguments}({names}), 예: {case}. 함수가 받는 것: {found}."
+    ),
+    "it has yield or async, and so returns no value. End it with return.": (
+        "yield나 async가 있는 함수는 값을 돌려주지 않습니다. return으로 값을 돌려주십시오."
+    ),
+    "interrupted: your answer had not ended.": "답의 실행이 끝나기 전에 중단했습니다.",
+    "this is in per cent. Give the share itself: 0.345, not 34.5 %.": (
+        "백분율로 쓴 값입니다. 34.5 %가 아니라 0.345처럼 비율로 쓰십시오."
     ),
     "Hint {n} of {all}: {hint}": "힌트 {n}/{all}: {hint}",
     "With your numbers: {answer}": "받은 수로 계산한 답: {answer}",
@@ -656,6 +673,21 @@ KOREAN = {
     "no question has this number: {numbers}.": "이 번호의 문제는 없습니다: {numbers}.",
     "choose a, b, c or d.": "a, b, c, d 가운데 하나를 고르십시오.",
     "{right} of {all} are right.": "{all}개 가운데 {right}개가 맞았습니다.",
+    # ------------------------ the class folder
+    "slides": "슬라이드",
+    "notebook": "노트북",
+    "stopped; nothing was written.": "중단했습니다. 아무것도 쓰지 않았습니다.",
+    "none, since nbconvert is missing: {cure}": "없음(nbconvert가 없습니다: {cure})",
+    "Written to {out}: notebooks {notebooks}, exercises {exercises}, slides {slides}; all of it "
+    "also in rageval_course.zip beside it.": (
+        "{out}에 만들었습니다. 노트북 {notebooks}개, 연습 문제 {exercises}개, 슬라이드: {slides}. "
+        "옆에 있는 rageval_course.zip에도 모두 들어 있습니다."
+    ),
+    "Next: in that folder, pip install -r requirements.txt in a virtual environment, "
+    "python -m rageval_kit check, and README.md.": (
+        "다음: 그 폴더의 가상 환경에서 pip install -r requirements.txt, "
+        "python -m rageval_kit check를 차례로 실행하고 README.md를 보십시오."
+    ),
     # ------------------------ labels of plots
     "mean over queries": "질의 평균",
     "rank": "순위",

@@ -32,6 +32,7 @@ from rageval_kit.drawing import (  # noqa: F401 - the palette of a notebook
     label_ends,
     new_axes,
     not_drawn,
+    want_few,
     write,
 )
 from rageval_kit.fonts import drawable, drawable_names, label
@@ -55,7 +56,8 @@ def plot_lines(
     """Draw a line a column over the table's index, each labelled at its end.
 
     ``plot_lines(evaluate(all_qa, results, ks=range(1, 11)))`` draws every metric as k grows. Lines
-    that coincide stand side by side; their values are the same.
+    that coincide stand side by side, so that each is seen: all but the first are moved up or down
+    by the width of a line, and 0.5 may be drawn at 0.49. Read equal values in the table.
 
     Args:
         table: `evaluate`'s as it is (a row a metric, a column a k), or any other with numbers in
@@ -66,13 +68,14 @@ def plot_lines(
 
     Raises:
         TypeError: table is not a DataFrame.
-        ValueError: its index or a cell is not a number, there is nothing to draw, or log is asked
-            for where the index is not above 0.
+        ValueError: its index or a cell is not a number, there is nothing to draw, or more than 100
+            lines, or log is asked for where the index is not above 0.
     """
     from matplotlib.ticker import FixedLocator, NullLocator
     from matplotlib.transforms import ScaledTranslation
 
     table = _as_lines(table)
+    want_few("plot_lines", table.columns, "lines")
     if log and table.index[0] <= 0:
         found = f"the least here is {table.index[0]:g}"
         raise ValueError(f"log=True needs an index above 0; {found}. Leave log out.")
@@ -168,12 +171,15 @@ def plot_relevance_matrix(matrix: Relevance, ax: Ax = None, title: str | None = 
 
     Raises:
         TypeError: matrix is something else, such as its ``to_frame()``.
+        ValueError: it has more than 100 queries or ranks.
     """
     if not isinstance(matrix, Relevance):
         wanted = "relevance_matrix(all_qa, results, k=5) itself, without .to_frame()"
         raise not_drawn("plot_relevance_matrix", wanted, matrix)
     from matplotlib.patches import Rectangle
 
+    want_few("plot_relevance_matrix", matrix.query_ids, "queries")
+    want_few("plot_relevance_matrix", matrix.ranks, "ranks")
     n, k = matrix.gains.shape
     ax = new_axes(ax, (1.6 + 0.8 * k, 1.4 + 0.42 * n))
 
@@ -212,9 +218,10 @@ def plot_hits(
 
     Raises:
         TypeError: one of them has another form.
-        ValueError: there is no hit, or one has no score.
+        ValueError: there is no hit, or more than 100, or one has no score.
     """
     hits = _scored_hits(hits)
+    want_few("plot_hits", hits, "hits")
     grades = relevant_grades({"query_id": "plot_hits", "relevant_doc_ids": relevant_doc_ids})
     ax = new_axes(ax, (9, 1.4 + 0.5 * len(hits)))
 
@@ -270,13 +277,15 @@ def plot_comparison(
         ax, title: see `plot_lines`; the two panels are ``ax.child_axes``.
 
     Raises:
-        TypeError, ValueError: table is not `compare`'s, or has no such metric.
+        TypeError, ValueError: table is not `compare`'s, or has no such metric, or more than 100
+            runs.
     """
     of_means = ["low", "mean", "high"]
     of_change = ["difference_low", "difference", "difference_high"]
     columns = (*of_means, *of_change, "p_holm", "verdict")
     _refuse_other_table("plot_comparison", "compare(runs, all_qa)", table, columns)
     runs = _runs_of(table, metric)
+    want_few("plot_comparison", runs, "runs")
     ax = new_axes(ax, (12, 1.7 + 0.8 * len(runs)))
     ax.set_axis_off()
     means, change = ax.inset_axes((0, 0, 0.45, 1)), ax.inset_axes((0.5, 0, 0.45, 1))

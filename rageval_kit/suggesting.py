@@ -73,8 +73,8 @@ def suggest_questions(
         Dicts with ``query_id`` (s001, ...), ``question``, ``kind``, ``ground_truth``,
         ``relevant_doc_ids`` (grade 3; 2 for each of several), ``relevant_passages`` with their
         place, and ``marks``: "copies the text", "speaks of the document", "asked twice", "found
-        first by every search". Unanswerable ones have no document: whether another one answers
-        them, a pool that is judged tells.
+        first by every search" (in every language, since code compares them). Unanswerable ones have
+        no document: whether another one answers them, a pool that is judged tells.
 
     Raises:
         ValueError: n is larger than documents times kinds, or there is no such kind.

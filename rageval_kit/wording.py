@@ -7,7 +7,7 @@ English.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from rageval_kit.korean import KOREAN, KOREAN_COUNTS
@@ -49,14 +49,19 @@ def current_language() -> str:
 
 
 @contextmanager
-def in_english() -> Iterator[None]:
-    """Say all in English within the block: what becomes a part of an error or a warning."""
-    global _language
-    chosen, _language = _language, "en"
+def in_language(language: str) -> Iterator[None]:
+    """Say all in a language within the block, and then in the one that was chosen."""
+    chosen = current_language()
+    set_language(language)
     try:
         yield
     finally:
-        _language = chosen
+        set_language(chosen)
+
+
+def in_english() -> AbstractContextManager[None]:
+    """Say all in English within the block: what becomes a part of an error or a warning."""
+    return in_language("en")
 
 
 # ---------------------------------------------------------------- to say

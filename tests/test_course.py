@@ -19,6 +19,7 @@ from rageval_kit.__main__ import main
 from rageval_kit.course import make_course, student_copy
 from rageval_kit.fonts import korean_font
 from rageval_kit.slides import mark_slides, to_slides
+from rageval_kit.wording import current_language
 
 
 def files(folder):
@@ -205,6 +206,7 @@ def clone(tmp_path, monkeypatch):
         "notebooks/ko/.ipynb_checkpoints/01_a.ipynb": "{}",
         "notebooks/ko/exercises/01_a.ipynb": nbformat.writes(exercise),
         "notebooks/ko/exercises/solved/01_a.ipynb": nbformat.writes(exercise),
+        "notebooks/en/README.md": "# guide",
         "notebooks/en/01_a.ipynb": nbformat.writes(session),
         "data/small/README.md": "card",
         "data/small/ko/corpus.jsonl": "{}",
@@ -283,10 +285,27 @@ def test_a_folder_with_a_list_that_cannot_be_read_is_somebody_elses(listed, tmp_
         course._refuse_what_is_not_ours(tmp_path)
 
 
-@pytest.mark.parametrize("master", [None, [], {}, {"cells": None}, "cells"])
+@pytest.mark.parametrize("master", [None, [], {}, {"cells": None}, {"cells": [], "metadata": 1}])
 def test_what_is_no_notebook_has_no_students_copy(master):
     with pytest.raises(ValueError, match="the master is a notebook"):
         student_copy(master)
+
+
+@pytest.mark.parametrize(
+    ("cell", "without"),
+    [
+        ({"cell_type": "code", "source": ""}, "metadata"),
+        ({"cell_type": "code", "source": "", "metadata": {"nbgrader": True}}, "metadata"),
+        ({"cell_type": "code", "metadata": {}}, "source"),
+        ({"cell_type": "code", "source": [1], "metadata": {}}, "source"),
+        ({"source": "", "metadata": {}}, "cell_type"),
+        ("x = 1", "source"),
+    ],
+)
+def test_what_is_no_cell_is_refused_with_its_place(cell, without):
+    right = {"cell_type": "code", "source": "", "metadata": {}}
+    with pytest.raises(ValueError, match=f"cell 2 of the master is .*, without its {without}, "):
+        student_copy({"cells": [right, cell]})
 
 
 def test_a_folder_of_somebody_else_is_refused(clone, tmp_path):
@@ -354,8 +373,14 @@ def test_the_command_says_what_it_wrote_and_what_to_do_next(clone, tmp_path, cap
     out = str(tmp_path / "class")
     assert main(["course", "--language", "ko", "--out", out]) == 0
     said = unwrapped(capsys.readouterr().out)
-    assert f"Written to {out}: notebooks 1, exercises 1, slides 1;" in said
-    assert "rageval_course.zip beside it" in said
+    assert f"{out}에 만들었습니다. 노트북 1개, 연습 문제 1개, 슬라이드: 1." in said
+    assert "pip install -r requirements.txt" in said
+    assert current_language() == "en"
+
+    # In its language.
+    assert main(["course", "--language", "en", "--out", str(tmp_path / "other")]) == 0
+    said = unwrapped(capsys.readouterr().out)
+    assert "other: notebooks 1, exercises 0, slides 1; all of it also in rageval_course.zip" in said
     assert "pip install -r requirements.txt" in said
 
 
@@ -375,6 +400,75 @@ def test_a_mistake_is_a_sentence(arguments, said, tmp_path, capsys, monkeypatch)
     assert files(tmp_path) == set()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links and names of Unix")
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("", "course wants both"),
+        (" ", "it has no name"),
+        ("file", "file is a file. Name a folder that is new or empty"),
+        ("file/class", "no class folder can be made there"),
+        ("loop", "its links lead in a circle"),
+        ("loop/class", "its links lead in a circle"),
+        ("a\0b", "null"),
+        ("x" * 300, "no class folder can be made there"),
+        ("rageval_course.zip", "the zip beside it is called rageval_course.zip"),
+        ("taken/class", "the zip beside it is called rageval_course.zip"),
+        ("clone/data/small/class", "a course is made of what stands in data"),
+        ("clone/rageval_kit/new", "a course is made of what stands in rageval_kit"),
+        ("clone/notebooks", "a course is made of what stands in notebooks"),
+        ("clone", "clone holds something else than a course"),
+    ],
+)
+def test_where_no_class_folder_can_be_made_is_refused(out, said, clone, tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "taken/rageval_course.zip").mkdir(parents=True)
+    before = files(tmp_path)
+    out = f"{tmp_path}/{out}" if out.strip() else out
+    assert main(["course", "--language", "ko", "--out", out]) == 1
+    assert said in unwrapped(capsys.readouterr().err)
+    assert files(tmp_path) == before
+
+
+def test_where_nothing_may_be_written_is_refused(clone, tmp_path, monkeypatch):
+    def refused(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("rageval_kit.course.tempfile.TemporaryFile", refused)
+    with pytest.raises(ValueError, match=r"can be made there \(Permission denied\). Name another"):
+        make_course("ko", tmp_path / "class")
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('{"cells": [', "notebooks/ko/01_a.ipynb is no notebook: Expecting value"),
+        ("[]", "notebooks/ko/01_a.ipynb is a notebook, as json reads it, with cells; found list"),
+        ('{"cells": [{"source": ""}]}', "cell 1 of notebooks/ko/01_a.ipynb is {'source': ''}"),
+    ],
+)
+def test_a_broken_notebook_of_the_clone_is_named(written, said, clone, tmp_path):
+    (clone / "notebooks/ko/01_a.ipynb").write_text(written)
+    with pytest.raises(ValueError) as caught:
+        make_course("ko", tmp_path / "class")
+    assert said in str(caught.value)
+    assert not (tmp_path / "class").exists()
+
+
+def test_a_tilde_is_the_home(clone, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    make_course("ko", "~/class")
+    assert (tmp_path / "class/README.md").exists()
+
+
+@pytest.mark.parametrize("out", [None, 5, ["class"], b"class"])
+def test_what_is_no_path_is_refused(out, clone):
+    with pytest.raises(TypeError, match="out is a path, such as 'class'"):
+        make_course("ko", out)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_stopped_by_a_signal_it_leaves_nothing(tmp_path):
     out = tmp_path / "class"
@@ -385,7 +479,7 @@ def test_stopped_by_a_signal_it_leaves_nothing(tmp_path):
         run.send_signal(signal.SIGTERM)  # as Ctrl-C does
         said = run.stderr.read()
     assert run.returncode == 1
-    assert "stopped; nothing was written" in said
+    assert "중단했습니다. 아무것도 쓰지 않았습니다." in said
     assert "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
 

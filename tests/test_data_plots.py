@@ -170,6 +170,47 @@ def test_each_table_has_its_name_and_first_word_at_its_first_point():
     assert good.get_marker() != bad.get_marker()
 
 
+def test_points_that_cover_each_other_share_their_words():
+    flat = pd.DataFrame({"Recall": [0.1, 0.5, 0.5, 0.5, 1.0, 1.0], "Precision": 0.2}, KS[:6])
+    ax = plot_points({"a": flat, "b": flat / 2}, "Recall", "Precision", words="k")
+    assert texts(ax) == ["a, k = 1", "b, k = 1", "5, 6", "2–4", "5, 6", "2–4"]
+
+
+def test_words_that_are_no_numbers_are_each_written():
+    named = pd.DataFrame({"x": [0.5, 0.5, 0.5, 1], "y": 1, "name": ["IVF", "HNSW", "Flat", "SQ8"]})
+    ax = plot_points(named, "x", "y", words="name")
+    assert texts(ax) == ["name = IVF, HNSW, Flat", "SQ8"]
+
+
+def test_points_that_stand_apart_have_a_word_each():
+    ax = plot_points(WIDTHS, "queries", "width", words="queries")
+    assert texts(ax) == ["240", "60", "120"]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [plot_bars, plot_marks, plot_cells, lambda its: plot_bars(its["found"])],
+    ids=["parts", "marks", "cells", "bars"],
+)
+def test_more_names_than_can_be_read_are_refused(draw):
+    many = pd.concat([COUNTS] * 150).set_axis([f"name {n}" for n in range(300)])
+    with pytest.raises(ValueError, match="draws at most 100 .*; found 300. Draw some of them"):
+        draw(many)
+
+
+def test_bars_that_stand_may_be_many():
+    assert len(plot_bars(pd.Series(range(300))).patches) == 300
+    with pytest.raises(ValueError, match="plot_bars draws at most 1,000 bars"):
+        plot_bars(pd.Series(range(2_000)))
+
+
+def test_more_groups_or_intervals_than_can_be_read_are_refused():
+    with pytest.raises(ValueError, match="plot_strip draws at most 100 groups"):
+        plot_strip({str(n): [1] for n in range(101)})
+    with pytest.raises(ValueError, match="plot_intervals draws at most 100 rows"):
+        plot_intervals(pd.concat([CHANGES] * 50))
+
+
 def test_points_that_are_not_joined_have_no_line():
     (line,) = plot_points(WIDTHS, "queries", "width").lines
     assert line.get_linestyle() == "None"

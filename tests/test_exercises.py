@@ -4,13 +4,14 @@ import re
 import sys
 import warnings
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from rageval_kit import exercises as kit
-from rageval_kit.exercises import ask, check, given, hint, set_seed, solution
+from rageval_kit.exercises import ask, check, given, hint, kinds, set_seed, solution
 from rageval_kit.exercises.kinds import RIGHT, WRONG, Exercise, Function, Made, same
 from rageval_kit.wording import set_language
 
@@ -154,8 +155,8 @@ def test_a_wrong_answer_is_told_its_likely_mistake(capsys):
 
 
 def test_an_answer_that_no_mistake_explains_is_wrong_and_pointed_to_the_hint(capsys):
-    assert not check("04-3", 17)
-    assert "17 is not right. hint('04-3')" in capsys.readouterr().out
+    assert not check("04-3", -3)
+    assert "-3 is not right. hint('04-3')" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -210,6 +211,119 @@ def test_no_answer_ends_in_a_traceback(name, answer, language, capsys):
 def test_an_error_in_the_answer_is_said_and_stops_nothing(capsys):
     assert not check("04-1", lambda gains, k: gains["k"])
     assert "TypeError" in capsys.readouterr().out
+
+
+def ends_python(gains, k):
+    sys.exit()
+
+
+def never_ends(gains, k):
+    while True: pass  # fmt: skip  # noqa: E701
+
+
+def never_ends_nor_lets_errors_out(gains, k):
+    while True:
+        try:
+            gains["k"]
+        except Exception:
+            continue
+
+
+def has_yield(gains, k):
+    yield 1.0
+
+
+async def has_async(gains, k):
+    return 1.0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_function_that_ends_python_is_wrong_and_told_so(language, capsys):
+    set_language(language)
+    assert not check("04-1", ends_python)
+    assert "exit()" in capsys.readouterr().out
+
+
+def test_exit_of_a_notebook_does_not_end_its_kernel(capsys, monkeypatch):
+    class Shell:
+        def ask_exit(self):
+            raise AssertionError("the kernel would end")
+
+    shell = Shell()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert not check("04-1", lambda gains, k: shell.ask_exit())
+    assert "it ends Python" in capsys.readouterr().out
+    assert not vars(shell)
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="something else traces")
+@pytest.mark.parametrize("function", [never_ends, never_ends_nor_lets_errors_out])
+def test_a_function_that_never_ends_is_stopped_and_the_next_is_checked(
+    function, capsys, monkeypatch
+):
+    monkeypatch.setattr(kinds, "SECONDS", 0.3)
+    assert not check("04-1", function)
+    assert "stopped after 0.3 seconds" in capsys.readouterr().out
+    assert sys.gettrace() is None
+    assert check("04-1", kit.exercises_of("04")["04-1"].right)
+
+
+def test_an_interrupted_check_says_so_and_leaves_all_as_it_was(capsys):
+    def interrupted(gains, k):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("04-1", interrupted)
+    assert "[wrong] 04-1: interrupted" in capsys.readouterr().out
+    assert sys.gettrace() is None
+    assert check("04-1", kit.exercises_of("04")["04-1"].right)
+
+
+@pytest.mark.parametrize(
+    ("function", "takes"),
+    [
+        (lambda: 1, "()"),
+        (lambda gains: 1, "(gains)"),
+        (lambda a, b, c: 1, "(a, b, c)"),
+        (lambda gains, *, k=5: 1, "(gains, *, k=5)"),
+    ],
+)
+def test_a_function_of_other_arguments_is_told_those_it_is_called_with(function, takes, capsys):
+    set_seed(7)
+    assert not check("04-1", function)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "is called with 2 arguments (gains, k), such as ([1.0, 0.0, " in out
+    assert f"it takes {takes}." in out
+
+    set_language("ko")
+    assert not check("04-1", function)
+    assert "인자 2개(gains, k)" in capsys.readouterr().out
+
+
+def test_an_error_is_told_with_the_case_that_ends_in_it(capsys):
+    set_seed(7)
+    right, its_given = kit.exercises_of("04")["04-1"].right, given("04-1")
+
+    def fails_elsewhere(gains, k):
+        return right(gains, k) if (gains, k) == its_given else gains["k"]
+
+    assert not check("04-1", fails_elsewhere)
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"with \(\[[01., ]*\], \d\) it ends in an error, TypeError: list indices", out)
+    assert str(its_given) not in out
+
+
+def test_a_function_that_may_be_called_otherwise_too_is_taken():
+    right = kit.exercises_of("04")["04-1"].right
+    assert check("04-1", lambda *values: right(values[0], k=values[1]))
+    assert check("04-1", lambda gains, k, base=2: right(gains, k))
+
+
+@pytest.mark.parametrize("function", [has_yield, has_async])
+def test_a_function_that_returns_no_value_is_told_why(function, capsys, recwarn):
+    assert not check("04-1", function)
+    assert "it has yield or async" in capsys.readouterr().out
+    assert not recwarn.list
 
 
 def test_what_is_given_may_be_changed_without_harm():
@@ -283,6 +397,11 @@ def test_a_seed_is_an_integer(seed):
         set_seed(seed)
 
 
+def test_a_seed_is_no_longer_than_a_number_that_python_writes():
+    with pytest.raises(ValueError, match="at most 100 digits"):
+        set_seed(10**5000)
+
+
 # -------------------------------------------------------------------------------------- the quiz
 
 
@@ -346,6 +465,39 @@ def test_answers_are_compared_by_value(answer, wanted, equal):
     assert same(answer, wanted, 3) is equal
 
 
+def shares(answer):
+    """Return ways to write an answer in per cent."""
+    if isinstance(answer, list | tuple):
+        return [list(parts) for parts in zip(*map(shares, answer), strict=True)]
+    percent = 100 * answer
+    return [percent, np.float64(percent), round(percent, 1), round(percent), f"{percent:.1f} %"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["03-2", "04-3", "05-3"])  # a list, two numbers
+def test_a_share_in_per_cent_is_known_whatever_the_exercise(name, language, capsys):
+    set_seed(7)
+    set_language(language)
+    sentence = {"en": "Give the share itself: 0.345", "ko": "비율로 쓰십시오"}[language]
+    for answer in shares(kit.exercises_of(name[:2])[name].right(*given(name))):
+        assert not check(name, answer)
+        assert sentence in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_function_that_returns_per_cent_is_known(capsys):
+    right = kit.exercises_of("03")["03-1"].right
+    assert not check("03-1", lambda *its_given: 100 * right(*its_given))
+    assert "Give the share itself" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [(1.0, 0.01), (0.4, 0.004), (200, 2.0), (300, 3), ("x%", 0.5), ("200%", 2.0), (50, "0.5")],
+)
+def test_what_is_no_share_in_per_cent_stays_as_it_is(answer, right):
+    assert kinds.with_shares(answer, right) == answer
+
+
 def test_numbers_are_drawn_until_every_mistake_shows():
     pairs = Exercise(
         given=lambda random: (random.randint(0, 2),),
@@ -391,8 +543,15 @@ def fails_oddly(*values):
     raise OddError
 
 
+NESTED: list = []
+for _ in range(5_000):
+    NESTED = [NESTED]
+WITHIN_ITSELF: list = []
+WITHIN_ITSELF.append(WITHIN_ITSELF)
+TWO_COLUMNS = pd.DataFrame([[1, 2]], columns=["a", "a"])
 ODD_ANSWERS = [None, True, "{x}", 1j, 10**400, [], {"a": Odd()}, Odd(), Odd, pd.NA, pd.Series]
 ODD_ANSWERS += [pd.DataFrame({"a": [1]}), np.array([[1]]), iter([]), print, len, fails_oddly]
+ODD_ANSWERS += [NESTED, WITHIN_ITSELF, TWO_COLUMNS, {...}, b"0.5", np.void(b"x"), pd.NaT, range(5)]
 ODD_ANSWERS += [lambda *values, made=made: made for made in ODD_ANSWERS]
 
 
@@ -410,11 +569,13 @@ def test_what_a_function_prints_and_warns_of_is_not_shown(capsys, recwarn):
 
     def talks(gains, k):
         print("gains are", gains)
+        print("gains are", gains, file=sys.stderr)
         warnings.warn("a warning", stacklevel=1)
         return right(gains, k)
 
     assert check("04-1", talks)
-    assert capsys.readouterr().out.startswith("[right]")
+    out, err = capsys.readouterr()
+    assert out.startswith("[right]") and not err
     assert not recwarn.list
 
 

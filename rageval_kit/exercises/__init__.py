@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from inspect import getsource, signature
+from inspect import (
+    Parameter,
+    getsource,
+    isasyncgenfunction,
+    iscoroutinefunction,
+    isgeneratorfunction,
+    signature,
+)
 from numbers import Integral
 from random import Random
 from textwrap import dedent, fill
@@ -26,24 +33,26 @@ from typing import Any
 
 from rageval_kit.exercises.kinds import (
     NOT_ATTEMPTED,
+    PERCENTAGE,
     RIGHT,
     WRONG,
+    EndlessError,
     Exercise,
+    FailedError,
     Function,
     Given,
-    Made,
     Way,
     are_alike,
-    form,
     rounded,
     same,
 )
 from rageval_kit.messages import in_short, name_some, shown, typed
-from rageval_kit.wording import current_language, say
+from rageval_kit.wording import current_language, say, say_count
 
 __all__ = ["ask", "check", "given", "hint", "set_seed", "solution"]
 
 _LETTERS = "abcd"
+_WITHOUT_A_VALUE = (isgeneratorfunction, iscoroutinefunction, isasyncgenfunction)
 _WIDTHS = {"en": 100, "ko": 60}  # of a printed line: a Korean letter is as wide as two others
 
 _seed = 0
@@ -69,10 +78,13 @@ def set_seed(seed: int) -> None:
 
     Raises:
         TypeError: the seed is no integer.
+        ValueError: it has more than 100 digits.
     """
     global _seed
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise TypeError(f"seed is an integer, such as your student number; found {typed(seed)}.")
+    if abs(int(seed)) >= 10**100:
+        raise ValueError("seed has at most 100 digits, as a student number has. Choose another.")
     _seed = int(seed)
 
 
@@ -95,10 +107,12 @@ def check(name: str, answer: Any) -> Outcome:
             ``{1: "a", 2: "c"}``.
 
     Returns:
-        What was printed; true if the answer is right.
+        What was printed; true if the answer is right. A function that has not ended after ten
+        seconds is stopped and wrong; it prints nothing.
 
     Raises:
         KeyError: there is no such exercise.
+        KeyboardInterrupt: the check was interrupted.
     """
     outcome = _checked_quiz(name, answer) if _is_quiz(name) else _checked(name, answer)
     print(outcome.text)
@@ -109,10 +123,12 @@ def _checked(name: str, answer: Any) -> Outcome:
     exercise, words = _exercise(name), _texts(_session_of(name))[name]
     try:
         verdict = NOT_ATTEMPTED if _is_open(answer) else exercise.judge(answer, _drawn(name))
-    except NotImplementedError:  # what nbgrader puts in place of a solution
-        verdict = NOT_ATTEMPTED
-    except Exception as error:
-        return Outcome(False, _line(say("wrong"), name, _of_an_error(exercise, answer, error)))
+        unknown = _of_a_wrong_answer(exercise, answer, _drawn(name)) if verdict == WRONG else ""
+    except KeyboardInterrupt:
+        print(_line(say("wrong"), name, say("interrupted: your answer had not ended.")))
+        raise
+    except BaseException as error:  # also SystemExit, which is no Exception
+        return Outcome(False, _line(say("wrong"), name, _of_an_error(name, answer, error)))
 
     # What is said of each verdict.
     if verdict == RIGHT:
@@ -123,9 +139,11 @@ def _checked(name: str, answer: Any) -> Outcome:
             cure = say("it returns None. Put its lines in place of ... and end it with return.")
         return Outcome(False, _line(say("not attempted"), name, cure))
     if verdict == WRONG:
-        found = _of_a_wrong_answer(exercise, answer, _drawn(name))
         cure = say("hint({name}) helps.", name=repr(name))
-        return Outcome(False, _line(say("wrong"), name, f"{found} {cure}"))
+        return Outcome(False, _line(say("wrong"), name, f"{unknown} {cure}"))
+    if verdict == PERCENTAGE:
+        cure = say("this is in per cent. Give the share itself: 0.345, not 34.5 %.")
+        return Outcome(False, _line(say("wrong"), name, cure))
     return Outcome(False, _line(say("wrong"), name, words["mistakes"][verdict]))
 
 
@@ -137,16 +155,54 @@ def _is_open(answer: Any) -> bool:
     return answer is ...
 
 
-def _of_an_error(exercise: Exercise, answer: Any, error: Exception) -> str:
+def _of_an_error(name: str, answer: Any, error: BaseException) -> str:
     """Say what a function ended in, or in what form an answer is wanted that could not be read."""
-    if not isinstance(exercise, Made):
-        kind = type(error).__name__
+    exercise = _exercise(name)
+    if not isinstance(exercise, Function):
+        return _of_another_form(exercise, answer, _drawn(name))
+    if isinstance(error, EndlessError):
         return say(
-            "your answer ended in an error, {kind}: {error}", kind=kind, error=in_short(error)
+            "it was stopped after {n} seconds. Is there a loop without an end, such as a while "
+            "whose condition stays true?",
+            n=error.args[0],
         )
-    return say(
-        "the answer is {wanted}; found {found}.", wanted=exercise.wanted, found=typed(answer)
+
+    # An error of the function's own: two have words of their own.
+    case, its_error = error.args if isinstance(error, FailedError) else (_drawn(name), error)
+    if isinstance(its_error, SystemExit):
+        return say("it ends Python, by exit() or quit(). End it with return.")
+    ended = ": ".join(filter(None, [type(its_error).__name__, in_short(its_error)]))
+    arguments = _wrong_arguments(exercise, answer, case)
+    return arguments or say(
+        "with {case} it ends in an error, {error}", case=shown(case, 200), error=ended
     )
+
+
+def _of_another_form(exercise: Exercise, answer: Any, its_given: Given) -> str:
+    wanted, found = exercise.wanted(its_given), typed(answer)
+    return say("the answer is {wanted}; found {found}.", wanted=wanted, found=found)
+
+
+def _wrong_arguments(exercise: Exercise, answer: Any, its_given: Given) -> str:
+    """Say what a function is called with, where it cannot be called so; "" where it can."""
+    called = list(signature(exercise.right).parameters)
+    try:
+        its = signature(answer)
+    except Exception:  # what is written in C may not tell
+        return ""
+    try:
+        its.bind(*called)
+    except TypeError:
+        bare = [each.replace(annotation=Parameter.empty) for each in its.parameters.values()]
+        takes = str(its.replace(parameters=bare, return_annotation=Parameter.empty))
+        return say(
+            "your function is called with {arguments} ({names}), such as {case}; it takes {found}.",
+            arguments=say_count(len(called), "argument"),
+            names=", ".join(called),
+            case=shown(its_given, 200),
+            found=in_short(takes),
+        )
+    return ""
 
 
 def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str:
@@ -156,6 +212,8 @@ def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str
             return say(
                 "give the function itself, without parentheses; found {found}.", found=typed(answer)
             )
+        if any(kind(answer) for kind in _WITHOUT_A_VALUE):
+            return say("it has yield or async, and so returns no value. End it with return.")
         case, found, wanted = exercise.first_difference(answer, its_given)
         values = {"case": shown(case, 200), "found": shown(found), "wanted": shown(wanted)}
         return say("with {case} it returns {found}, and {wanted} is right.", **values)
@@ -163,9 +221,7 @@ def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str
     # A value: of another form, too short of decimals, or just wrong.
     right = exercise.right(*deepcopy(its_given))
     if not are_alike(answer, right):
-        return say(
-            "the answer is {wanted}; found {found}.", wanted=form(right), found=typed(answer)
-        )
+        return _of_another_form(exercise, answer, its_given)
     if any(same(answer, rounded(right, n), 9) for n in range(1, exercise.decimals)):
         decimals = exercise.decimals
         return say(

@@ -4,20 +4,25 @@ A mistake is not stored as a number. It is made of what the student was given, a
 make it: the wrong answer that comes out of it is recognised by its value.
 """
 
+import inspect
 import io
 import math
+import sys
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass, field
 from numbers import Real
 from random import Random
+from time import monotonic
+from types import FrameType
 from typing import Any, TypeAlias
 
 from rageval_kit.wording import say, to_say
 
 RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
+PERCENTAGE = "percentage"  # a mistake that every exercise knows: 34.5 or "34.5 %" for 0.345
 
 Given: TypeAlias = tuple[Any, ...]
 Way: TypeAlias = Callable[..., Any]  # from what is given to an answer, right or wrong
@@ -34,6 +39,15 @@ _LISTS = {"a number": to_say("a list of numbers"), "a string": to_say("a list of
 
 _CASES = 30  # that a student's function is tried on
 _DRAWS = 1_000
+SECONDS = 10  # that a student's function may take for all of them
+
+
+class FailedError(Exception):
+    """A student's function ended in an error: the case, and the error."""
+
+
+class EndlessError(BaseException):
+    """A student's function did not end in time. No ``except Exception`` of theirs takes it."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +76,16 @@ class Exercise:
         raise RuntimeError("No draw tells the mistakes of this exercise apart.")
 
     def judge(self, answer: Any, given: Given) -> str:
-        """Return RIGHT, the key of the mistake that was recognised, or WRONG."""
+        """Return RIGHT, the key of the mistake that was recognised, PERCENTAGE or WRONG."""
         for key, way in self.ways().items():
             if self.same(answer, way(*deepcopy(given))):
                 return key
-        return WRONG
+        right = self.right(*deepcopy(given))
+        return PERCENTAGE if self.same(with_shares(answer, right), right) else WRONG
+
+    def wanted(self, given: Given) -> str:
+        """Return the form of an answer, in words: ``a list of numbers``."""
+        return form(self.right(*deepcopy(given)))
 
     def ways(self) -> dict[str, Way]:
         """Return what makes the right answer, and every mistake, by its key."""
@@ -90,15 +109,16 @@ class Function(Exercise):
         return self.given(random)
 
     def judge(self, answer: Any, given: Given) -> str:
-        """Return RIGHT, the key of the mistake that was recognised, or WRONG.
+        """Return RIGHT, the key of the mistake that was recognised, PERCENTAGE or WRONG.
 
         Raises:
-            Exception: whatever the student's function raises.
+            FailedError: the student's function ended in an error.
+            EndlessError: it had not done all cases after SECONDS.
         """
         if not callable(answer):
             return WRONG
-        cases = self._cases(given)
-        answers = [_tried(answer, case) for case in cases]
+        cases, end = self._cases(given), monotonic() + SECONDS
+        answers = [_tried(answer, case, end) for case in cases]
         if all(value is None or value is ... for value in answers):
             return NOT_ATTEMPTED
 
@@ -107,15 +127,21 @@ class Function(Exercise):
             wanted = [_tried(way, case) for case in cases]
             if all(map(self.same, answers, wanted)):
                 return key
-        errors = [value for value in answers if isinstance(value, Exception)]
-        if errors:
-            raise errors[0]
-        return WRONG
+        for case, value in zip(cases, answers, strict=True):
+            if isinstance(value, NotImplementedError):  # what nbgrader puts in place of a solution
+                return NOT_ATTEMPTED
+            if isinstance(value, BaseException):
+                raise FailedError(case, value)
+
+        rights = [self.right(*deepcopy(case)) for case in cases]
+        as_shares = list(map(with_shares, answers, rights))
+        return PERCENTAGE if all(map(self.same, as_shares, rights)) else WRONG
 
     def first_difference(self, answer: Way, given: Given) -> tuple[Given, Any, Any]:
         """Return the first case where a wrong function differs: it, what came and what is right."""
+        end = monotonic() + SECONDS
         for case in self._cases(given):
-            found, wanted = _tried(answer, case), self.right(*deepcopy(case))
+            found, wanted = _tried(answer, case, end), self.right(*deepcopy(case))
             if not self.same(found, wanted):
                 return case, rounded(found, self.decimals), rounded(wanted, self.decimals)
         return given, ..., self.right(*deepcopy(given))  # it does not return the same twice
@@ -125,14 +151,66 @@ class Function(Exercise):
         return [given, *(self.given(Random(case)) for case in range(_CASES))]
 
 
-def _tried(way: Way, case: Given) -> Any:
-    """Return what a function makes of a case, or the error that it ends in, and print nothing."""
+def _tried(way: Way, case: Given, end: float | None = None) -> Any:
+    """Return what a function makes of a case, or the error that it ends in, and print nothing.
+
+    A student's function has an end, of `monotonic`.
+    """
     try:
-        with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        unread = io.StringIO()
+        with (
+            redirect_stdout(unread),
+            redirect_stderr(unread),
+            warnings.catch_warnings(),
+            _kernel_that_stays(),
+        ):
             warnings.simplefilter("ignore")
-            return way(*deepcopy(case))
-    except Exception as error:
+            value = way(*deepcopy(case)) if end is None else _in_time(way, deepcopy(case), end)
+            if inspect.iscoroutine(value):  # else Python warns that nobody awaits it
+                value.close()
+            return value
+    except (KeyboardInterrupt, EndlessError):
+        raise
+    except BaseException as error:  # also SystemExit, which is no Exception
         return error
+
+
+@contextmanager
+def _kernel_that_stays() -> Iterator[None]:
+    """Let exit() and quit() of a notebook raise SystemExit, as Python's own do: they end it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if not shell:
+        yield
+        return
+    shell.ask_exit = sys.exit  # which hides the shell's own
+    try:
+        yield
+    finally:
+        vars(shell).pop("ask_exit", None)
+
+
+def _in_time(way: Way, case: Given, end: float) -> Any:
+    """Return what a function makes of a case, unless the end comes before.
+
+    The clock is looked at before each instruction of Python: that can be done on every system and
+    in every thread, and nothing is left running. A single call into C that never ends is not
+    stopped, nor is anything while a debugger watches the lines itself.
+    """
+    if sys.gettrace() is not None:
+        return way(*case)
+
+    def look(frame: FrameType, *_: Any) -> Any:
+        frame.f_trace_opcodes = True  # the lines alone leave out that of "while True: pass"
+        if monotonic() > end:
+            raise EndlessError(SECONDS)
+        return look
+
+    sys.settrace(look)
+    try:
+        return way(*case)
+    finally:
+        sys.settrace(None)
 
 
 @dataclass(frozen=True)
@@ -147,10 +225,9 @@ class Made(Exercise):
 
     rule: Callable[..., str] = field(kw_only=True)
 
-    @property
-    def wanted(self) -> str:
-        """The form of an answer, in words: ``a tuple (a list, a number)``."""
-        example = self.right(*self.given(Random(0)))
+    def wanted(self, given: Given) -> str:
+        """Return the form of an answer, in words: ``a tuple (a list, a number)``."""
+        example = self.right(*deepcopy(given))
         if isinstance(example, Mapping):
             return say("a dict with the keys {keys}", keys=", ".join(map(repr, example)))
         if isinstance(example, (list, tuple)):
@@ -200,6 +277,41 @@ def _same(answer: Any, wanted: Any, decimals: int) -> bool:
         return len(answer) == len(wanted) and all(same(a, b, decimals) for a, b in pairs)
     alike = type(answer) is type(wanted)
     return alike and (isinstance(wanted, Exception) or bool(answer == wanted))
+
+
+def with_shares(answer: Any, right: Any) -> Any:
+    """Return an answer in which each number that is its share in per cent is that share.
+
+    >>> with_shares([34.5, "100 %", 7], [0.3452, 1.0, 7.0])
+    [0.3452, 1.0, 7]
+    """
+    answer, right = _plain(answer), _plain(right)
+    if isinstance(right, list) and isinstance(answer, list) and len(answer) == len(right):
+        return list(map(with_shares, answer, right))
+    if isinstance(right, Mapping) and isinstance(answer, Mapping):
+        return {key: with_shares(value, right.get(key)) for key, value in answer.items()}
+    return right if _is_percentage(answer, right) else answer
+
+
+def _is_percentage(answer: Any, right: Any) -> bool:
+    """Say whether an answer is a share times 100, to a decimal or none, or says so by its sign."""
+    if not (isinstance(right, float) and abs(right) <= 1):
+        return False
+    if isinstance(answer, str) and answer.strip().endswith("%"):
+        number = _number(answer.strip().removesuffix("%"))
+    else:
+        number = _number(answer) if isinstance(answer, Real) else math.nan
+        if not abs(number) > 1:  # 0.4 is no 0.004
+            return False
+    return _close(number, 100 * right, 1) or number == round(100 * right)
+
+
+def _number(written: Any) -> float:
+    """Return a number, NaN where it is none, or larger than any float."""
+    try:
+        return float(written)
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def form(value: Any) -> str:
