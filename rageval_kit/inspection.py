@@ -308,8 +308,9 @@ def check_scores(summary: pd.DataFrame) -> Report:
     wanted = "a table with a row a metric and a column a cutoff, as evaluate returns it"
     if not isinstance(summary, pd.DataFrame):
         raise wrong_type("summary", wanted, summary)
+    summary = summary.set_axis([str(name) for name in summary.index])
     _refuse_no_numbers(summary)
-    known = [str(name) for name in summary.index if metric_called(str(name)) is not None]
+    known = [name for name in summary.index if metric_called(name) is not None]
     cutoffs = [k for k in summary if str(k).isdecimal()]
     if not known or not cutoffs:
         rows, columns = name_some(list(summary.index)), name_some(list(summary))
@@ -322,7 +323,7 @@ def check_scores(summary: pd.DataFrame) -> Report:
     for name in summary.index.difference(known, sort=False):
         what = say("this row was not checked: no metric is called so")
         cure = say("Rename it, as in MRR")
-        findings.append(Finding("warning", "unknown metric", str(name), what, cure))
+        findings.append(Finding("warning", "unknown metric", name, what, cure))
     checked = say(
         "{metrics} at {cutoffs}",
         metrics=say_count(len(known), "metric"),

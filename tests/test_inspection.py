@@ -278,6 +278,12 @@ def test_the_impossible_published_table_is_an_error(capsys):
     )
 
 
+def test_a_row_whose_name_is_no_text_is_named_in_words():
+    table = pd.DataFrame({1: [0.5, 0.2]}, index=["MRR", {"a": 1}])
+    (said,) = check_scores(table).warnings
+    assert said.startswith("{'a': 1}: this row was not checked")
+
+
 def test_an_impossible_published_table_can_stop_the_program():
     published = pd.DataFrame({1: [0.4, 0.5], 3: [0.6, 0.7]}, index=["HitRate", "MRR"])
     with pytest.raises(ValueError, match=r"MRR 0\.7 is above HitRate 0\.6"):
