@@ -230,14 +230,14 @@ _TOLD = {
 }
 
 
-def rule_of_the_report(report: str, table: Table) -> str:
+def rule_of_the_report(text: str, table: Table) -> str:
     """Judge a report: five sentences, the figures of the metric that decides, the winner last."""
-    sentences = split_sentences(report)
+    sentences = split_sentences(text)
     if len(sentences) != 5:
         return "not_five_sentences"
-    if _ASKED not in report:
+    if _ASKED not in text:
         return "other_metric"
-    if not figures(report) >= {metrics[_ASKED] for metrics in table.values()}:
+    if not figures(text) >= {metrics[_ASKED] for metrics in table.values()}:
         return "without_figures"
     named = [system for system in table if system in sentences[-1]]
     return RIGHT if named == [_best(table, _ASKED)] else "other_system"
@@ -259,7 +259,7 @@ def _three_systems(random: Random) -> tuple[Table]:
     return ({name: table[name] for name in sorted(table)},)
 
 
-def _report(table: Table, metric: str = _ASKED, system: str | None = None) -> str:
+def report(table: Table, metric: str = _ASKED, system: str | None = None) -> str:
     values = ", ".join(f"{name} {metrics[metric]:.2f}" for name, metrics in table.items())
     taken = system or _best(table, metric)
     return _TOLD[current_language()].format(metric=metric, figures=values, system=taken)
@@ -270,7 +270,7 @@ def _report_without_figures(table: Table) -> str:
 
 
 def _report_for_the_best_at_the_top(table: Table) -> str:
-    return _report(table, system=_best(table, "nDCG@5"))
+    return report(table, system=_best(table, "nDCG@5"))
 
 
 EXERCISES: dict[str, Exercise] = {
@@ -331,10 +331,10 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "06-6": Made(
         given=_three_systems,
-        right=_report,
+        right=report,
         mistakes={
             "not_five_sentences": lambda table: "I take cedar.",
-            "other_metric": lambda table: _report(table, metric="nDCG@5"),
+            "other_metric": lambda table: report(table, metric="nDCG@5"),
             "without_figures": _report_without_figures,
             "other_system": _report_for_the_best_at_the_top,
         },

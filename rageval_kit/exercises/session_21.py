@@ -209,9 +209,9 @@ _TOLD = {
 }
 
 
-def rule_of_the_report(report: str, table: Table, held_out: float) -> str:
+def rule_of_the_report(text: str, table: Table, held_out: float) -> str:
     """Judge a report: five sentences, the count, the promise, interval, verdict, the choice."""
-    sentences = split_sentences(report)
+    sentences = split_sentences(text)
     if len(sentences) != 5:
         return "not_five_sentences"
     taken, best = _to_take(table), _best(table)
@@ -219,14 +219,14 @@ def rule_of_the_report(report: str, table: Table, held_out: float) -> str:
         return "other_system"
 
     # The figures: the count, what is promised, and the difference with its interval.
-    told, row = figures(report), table[taken]
+    told, row = figures(text), table[taken]
     if len(table) not in told:
         return "without_count"
     if held_out not in told or table[best]["mean"] in told:
         return "flattered"
     if not told >= {abs(row[column]) for column in ("difference", "low", "high")}:
         return "without_interval"
-    return RIGHT if verdicts(report) == {verdict_of(row["p_holm"])} else "other_verdict"
+    return RIGHT if verdicts(text) == {verdict_of(row["p_holm"])} else "other_verdict"
 
 
 def _best(table: Table) -> str:
@@ -263,7 +263,7 @@ def _four_systems(random: Random) -> tuple[Table, float]:
     return table, (base + gains[-1] - random.randint(11, 25)) / 1000
 
 
-def _report(table: Table, held_out: float, **other: Any) -> str:
+def report(table: Table, held_out: float, **other: Any) -> str:
     """Write a report; ``other`` says what is wrong in it."""
     taken = _to_take(table)
     row = table[taken]
@@ -274,7 +274,7 @@ def _report(table: Table, held_out: float, **other: Any) -> str:
 
 def _with(**other: Way) -> Way:
     """Return what writes a report in which something is wrong, made of the table."""
-    return lambda table, held_out: _report(
+    return lambda table, held_out: report(
         table, held_out, **{name: way(table) for name, way in other.items()}
     )
 
@@ -329,12 +329,12 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "21-5": Made(
         given=_four_systems,
-        right=_report,
+        right=report,
         mistakes={
             "not_five_sentences": lambda table, held_out: "We take the best.",
             "other_system": _with(taken=_best),
             "without_count": _with(n=lambda table: "all"),
-            "flattered": lambda table, held_out: _report(table, table[_best(table)]["mean"]),
+            "flattered": lambda table, held_out: report(table, table[_best(table)]["mean"]),
             "without_interval": _with(low=lambda table: "", high=lambda table: ""),
             "other_verdict": _with(verdict=_opposite),
         },
