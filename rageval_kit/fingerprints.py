@@ -141,10 +141,11 @@ class Fingerprints:
         if isinstance(value, CodeType):
             names = (value.co_names, value.co_varnames, value.co_freevars)
             return self._all("code", value.co_code, names, value.co_consts)
-        module = value.__name__ if isinstance(value, ModuleType) else value.__module__ or ""
+        is_module = isinstance(value, ModuleType)
+        module = value.__name__ if is_module else getattr(value, "__module__", None) or ""
         if _is_settled(module) and not hasattr(value, "__wrapped__"):
             return _hash("installed", module, getattr(value, "__qualname__", ""), _version(module))
-        if isinstance(value, ModuleType):
+        if is_module:
             file = getattr(value, "__file__", None)
             return _hash("module", module, Path(file).read_text("utf-8") if file else "")
         if isinstance(value, type):
@@ -158,6 +159,8 @@ class Fingerprints:
             return self._all(type(value).__qualname__, value.__wrapped__)
         if isinstance(value, MethodType):
             return self._all("method", value.__func__, value.__self__)
+        if not hasattr(value, "__code__"):  # compiled: its name is all that can be seen
+            return _hash("compiled", getattr(value, "__qualname__", type(value).__qualname__))
 
         # A cell is empty until what it holds is defined.
         cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]

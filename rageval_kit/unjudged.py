@@ -17,7 +17,7 @@ from rageval_kit.judgements import AllQA, Judgements, as_objects, read_judgement
 from rageval_kit.messages import as_cutoff
 from rageval_kit.metrics import Column, Cutoffs, Metrics, as_columns, matrix_for, values_of
 from rageval_kit.pooling import as_pool, unjudged_hits
-from rageval_kit.rankings import Results, ResultsLike, as_rankings
+from rageval_kit.rankings import Hit, Results, ResultsLike, as_rankings
 from rageval_kit.relevance import Policies
 
 _ROUNDING = 1e-12
@@ -67,8 +67,8 @@ def score_bounds(
         best = np.fmax(best, values_of(columns, better))
 
     # And without any of them.
-    condensed = matrix_for(columns, judged, _without_unjudged(judged, results), policies)
-    left_out = values_of(columns, condensed)
+    alone = _without_unjudged(judged, results, int(matrix.ranks[-1]))
+    left_out = values_of(columns, matrix_for(columns, judged, alone, policies))
     shares = values_of([Column(METRICS["Judged"], column.cutoff) for column in columns], matrix)
 
     # Means over the same queries: one without a relevant document would have only a best.
@@ -99,14 +99,22 @@ def _judged_best(judged: Judgements, pairs: pd.DataFrame) -> Iterator[Judgements
         yield more.in_order()
 
 
-def _without_unjudged(judged: Judgements, results: ResultsLike) -> Results:
-    """Return the rankings of judged documents only."""
+def _without_unjudged(judged: Judgements, results: ResultsLike, depth: int) -> Results:
+    """Return the rankings of judged documents only.
+
+    A document that comes again below the depth, where no metric looked, does not move up into it.
+    """
     rankings = as_rankings(results)
     known = set(zip(judged.query_ids[judged.rows], judged.docs, strict=True))
-    hits = {
-        query_id: [hit for hit in ranking if (query_id, hit["doc_id"]) in known]
-        for query_id, ranking in rankings.items()
-    }
+    hits: dict[str, list[Hit]] = {}
+    for query_id, ranking in rankings.items():
+        kept = hits[query_id] = []
+        seen: set[str] = set()
+        for rank, hit in enumerate(ranking, start=1):
+            counts = rank <= depth or hit["doc_id"] not in seen
+            if counts and (query_id, hit["doc_id"]) in known:
+                kept.append(hit)
+            seen.add(hit["doc_id"])
     return rankings.with_hits(hits, rankings.k)
 
 

@@ -1444,7 +1444,7 @@ def is_prompt(value, *fields):
 
 def expect_generate_answers(a, doubts):
     k = oracle.cutoff(k_of(a, doubts, 5))
-    if "prompt" in a and not is_prompt(a["prompt"], "question", "context"):
+    if a.get("prompt") is not None and not is_prompt(a["prompt"], "question", "context"):
         raise Refused("the prompt lacks a field")
     queries = truths_of(a["all_qa"], doubts)
     ranked, hits = oracle.rankings(view(a["results"]), doubts), view(a["results"])
@@ -1494,7 +1494,9 @@ def expect_generate_answers(a, doubts):
 
 
 def expect_judge_answers(a, doubts):
-    if "prompt" in a and not is_prompt(a["prompt"], "question", "ground_truth", "answer"):
+    if a.get("prompt") is not None and not is_prompt(
+        a["prompt"], "question", "ground_truth", "answer"
+    ):
         raise Refused("the prompt lacks a field")
     whole_number(a.get("retries", 2), 0, "retries")
     answers, queries = answers_of(a["answers"], doubts), truths_of(a["all_qa"], doubts)
@@ -1697,7 +1699,7 @@ def expect_add_judgements(a, doubts):
 
 
 def expect_judge_relevance(a, doubts):
-    if "prompt" in a and not is_prompt(a["prompt"], "question", "document"):
+    if a.get("prompt") is not None and not is_prompt(a["prompt"], "question", "document"):
         raise Refused("the prompt lacks a field")
     whole_number(a.get("retries", 2), 0, "retries")
     docs = usual_docs(a["docs"], doubts)

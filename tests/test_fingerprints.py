@@ -160,3 +160,8 @@ def test_what_is_unseen_in_a_shared_part_is_named_each_time():
     hashes.unseen.clear()
     hashes.of({"again": client})
     assert hashes.unseen == ["Connection"]
+
+
+def test_a_compiled_object_of_no_package_is_known_by_name():
+    method = pd.Timestamp("2026-01-01").ceil  # of Cython, whose module is its own
+    assert print_of(method) == print_of(pd.Timestamp("2026-01-01").ceil)

@@ -76,6 +76,13 @@ def test_as_irrelevant_is_what_evaluate_says_and_left_out_that_of_what_is_judged
     assert bounds["left_out"] == pytest.approx(values(all_qa, condensed, metric, 4).mean())
 
 
+def test_a_document_found_again_below_k_does_not_move_up_where_the_unjudged_are_left_out():
+    all_qa = [query({"A": 1, "B": 1})]
+    results = {"q1": hits("A", "x", "y", "z", "A", "B")}
+    bounds = score_bounds(all_qa, results, k=3, metrics=["Recall"])
+    assert bounds["left_out"].tolist() == [1.0]  # A, B
+
+
 def test_the_share_that_is_judged_is_that_of_the_metric():
     all_qa, runs = random_case(3)
     bounds = score_bounds(all_qa, runs["one"], k=4)
