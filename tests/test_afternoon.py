@@ -113,7 +113,7 @@ def test_on_campus_words_and_vectors_together_are_better_and_the_price_is_known(
 
     # In Korean words beat vectors, both beat either; English questions find Korean documents, too.
     ndcg = means.loc["nDCG"].round(3).to_dict()
-    known = {"vectors": 0.582, "words": 0.685, "both": 0.732, "abroad": 0.431}
+    known = {"vectors": 0.578, "words": 0.687, "both": 0.732, "abroad": 0.430}
     assert {name: ndcg[name] for name in known} == pytest.approx(known, abs=0.001)
     assert max(ndcg, key=ndcg.get) == "both"
     assert means.loc["Recall", "reranked"] == means.loc["Recall", "both"]  # the same ten, reordered

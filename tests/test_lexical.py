@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_formula(language, tokens):
 
 @pytest.mark.parametrize(
     ("language", "tokens", "mean"),
-    [("ko", "words", 0.378), ("ko", "auto", 0.685), ("en", "words", 0.316), ("en", "auto", 0.459)],
+    [("ko", "words", 0.378), ("ko", "auto", 0.687), ("en", "words", 0.316), ("en", "auto", 0.459)],
 )
 def test_campus_is_found_by_pairs_of_syllables_and_stems(language, tokens, mean):
     docs, all_qa = load_dataset(ROOT / "data" / "campus" / language)
@@ -88,7 +88,7 @@ def test_campus_is_found_by_pairs_of_syllables_and_stems(language, tokens, mean)
 
 
 def test_lower_idf_of_okapi_explains_other_published_figures():
-    """rank_bm25, behind LangChain's BM25Retriever: 0.373 by blanks, last of equal scores first."""
+    """rank_bm25, behind LangChain's BM25Retriever: 0.374 by blanks, last of equal scores first."""
     docs, all_qa = load_dataset(ROOT / "data" / "campus" / "ko")
     texts = [f"{doc['title']}\n{doc['content']}".split() for doc in docs]
     documents, length = [Counter(text) for text in texts], np.array([len(text) for text in texts])
@@ -106,7 +106,7 @@ def test_lower_idf_of_okapi_explains_other_published_figures():
             scores += idf.get(term, 0) * f * 2.5 / (f + part)
         best = np.argsort(scores)[::-1][:10]
         results[qa["query_id"]] = [docs[at]["doc_id"] for at in best]
-    assert evaluate(all_qa, results, ks=10).loc["nDCG", 10] == pytest.approx(0.373, abs=5e-4)
+    assert evaluate(all_qa, results, ks=10).loc["nDCG", 10] == pytest.approx(0.374, abs=5e-4)
 
 
 # ---------------------------------------------------------------- terms
