@@ -647,10 +647,10 @@ KOREAN = {
     "True or False": "True 또는 False",
     "something else": "다른 형태의 값",
     "with {case} it ends in an error, {error}": "인자가 {case}일 때 오류가 났습니다. {error}",
-    "it was stopped after {n} seconds. Is there a loop without an end, such as a while whose "
-    "condition stays true?": (
-        "{n}초가 지나도 끝나지 않아 멈추었습니다. 조건이 언제나 참인 while처럼 끝나지 않는 "
-        "반복문이 있는지 살펴보십시오."
+    "it was stopped after {n} seconds. It is too slow, or a loop in it has no end, such as a while "
+    "whose condition stays true.": (
+        "{n}초가 지나도 끝나지 않아 멈추었습니다. 너무 느리거나, 조건이 언제나 참인 while처럼 "
+        "끝나지 않는 반복문이 있습니다."
     ),
     "it ends Python, by exit() or quit(). End it with return.": (
         "함수가 exit()나 quit()로 파이썬을 끝냅니다. return으로 끝내십시오."

@@ -2,7 +2,10 @@
 
 import re
 import sys
+import threading
 import warnings
+from contextlib import suppress
+from decimal import Decimal
 from random import Random
 from types import SimpleNamespace
 
@@ -229,6 +232,17 @@ def never_ends_nor_lets_errors_out(gains, k):
             continue
 
 
+def never_ends_after_a_deep_recursion(gains, k):
+    def deeper(n):
+        return deeper(n + 1)
+
+    with suppress(RecursionError):
+        deeper(0)
+    while True:
+        with suppress(BaseException):
+            gains = [*gains]
+
+
 def has_yield(gains, k):
     yield 1.0
 
@@ -256,15 +270,16 @@ def test_exit_of_a_notebook_does_not_end_its_kernel(capsys, monkeypatch):
     assert not vars(shell)
 
 
-@pytest.mark.skipif(sys.gettrace() is not None, reason="something else traces")
-@pytest.mark.parametrize("function", [never_ends, never_ends_nor_lets_errors_out])
+@pytest.mark.parametrize(
+    "function", [never_ends, never_ends_nor_lets_errors_out, never_ends_after_a_deep_recursion]
+)
 def test_a_function_that_never_ends_is_stopped_and_the_next_is_checked(
     function, capsys, monkeypatch
 ):
-    monkeypatch.setattr(kinds, "SECONDS", 0.3)
+    monkeypatch.setattr(kinds.Function, "seconds", 0.3)
     assert not check("04-1", function)
     assert "stopped after 0.3 seconds" in capsys.readouterr().out
-    assert sys.gettrace() is None
+    assert threading.active_count() == 1
     assert check("04-1", kit.exercises_of("04")["04-1"].right)
 
 
@@ -275,7 +290,7 @@ def test_an_interrupted_check_says_so_and_leaves_all_as_it_was(capsys):
     with pytest.raises(KeyboardInterrupt):
         check("04-1", interrupted)
     assert "[wrong] 04-1: interrupted" in capsys.readouterr().out
-    assert sys.gettrace() is None
+    assert threading.active_count() == 1
     assert check("04-1", kit.exercises_of("04")["04-1"].right)
 
 
@@ -311,6 +326,57 @@ def test_an_error_is_told_with_the_case_that_ends_in_it(capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert re.search(r"with \(\[[01., ]*\], \d\) it ends in an error, TypeError: list indices", out)
     assert str(its_given) not in out
+
+
+def test_a_function_that_changes_with_its_calls_is_told_what_it_returned(capsys):
+    right, calls = kit.exercises_of("04")["04-1"].right, []
+
+    def wrong_once(gains, k):
+        calls.append(k)
+        return 7.0 if len(calls) == 5 else right(gains, k)
+
+    assert not check("04-1", wrong_once)
+    assert "it returns 7.0, and" in capsys.readouterr().out
+    assert len(calls) == 31  # each case once
+
+
+def test_what_a_function_does_to_the_language_ends_with_it(capsys):
+    right = kit.exercises_of("04")["04-1"].right
+    assert check("04-1", lambda gains, k: set_language("ko") or right(gains, k))
+    assert "[right]" in capsys.readouterr().out
+
+
+def test_a_function_may_import_what_takes_its_time():
+    right = kit.exercises_of("04")["04-1"].right
+
+    def imports(gains, k):
+        sys.modules.pop("statistics", None)
+        import statistics
+
+        return right(gains, k) + 0 * statistics.mean(gains)
+
+    assert check("04-1", imports)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["70 %", "70,0 %", "70.0％", "70 percent", "70 per cent", "70 퍼센트", 70, 70.0, 69, 70.04],
+)
+def test_shares_are_recognised_however_the_per_cent_are_written(said):
+    assert kinds.with_shares(said, 0.7) == (0.7 if said != 69 else 69)
+
+
+def test_a_half_per_cent_may_be_rounded_either_way_and_a_small_number_is_no_share():
+    assert [kinds.with_shares(n, 0.125) for n in (12, 13, 14)] == [0.125, 0.125, 14]
+    assert kinds.with_shares(2, 0.016) == 2
+    assert kinds.with_shares(Decimal("12.5"), 0.125) == 0.125
+
+
+def test_a_letter_of_another_keyboard_is_taken_and_one_that_is_none_is_wrong(capsys):
+    check("04-quiz", {1: "ａ", 2: "x"})
+    out = capsys.readouterr().out
+    assert "1 a:" in out and "[wrong] 2: choose a, b, c or d." in out
+    assert "[not attempted] 3:" in out
 
 
 def test_a_function_that_may_be_called_otherwise_too_is_taken():

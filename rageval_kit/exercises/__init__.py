@@ -30,13 +30,13 @@ from numbers import Integral
 from random import Random
 from textwrap import dedent, fill
 from typing import Any
+from unicodedata import normalize
 
 from rageval_kit.exercises.kinds import (
     NOT_ATTEMPTED,
     PERCENTAGE,
     RIGHT,
     WRONG,
-    EndlessError,
     Exercise,
     FailedError,
     Function,
@@ -46,6 +46,7 @@ from rageval_kit.exercises.kinds import (
     rounded,
     same,
 )
+from rageval_kit.exercises.running import EndlessError
 from rageval_kit.messages import in_short, name_some, shown, typed
 from rageval_kit.wording import current_language, say, say_count
 
@@ -107,8 +108,9 @@ def check(name: str, answer: Any) -> Outcome:
             ``{1: "a", 2: "c"}``.
 
     Returns:
-        What was printed; true if the answer is right. A function that has not ended after ten
-        seconds is stopped and wrong; it prints nothing.
+        What was printed; true if the answer is right. A function is tried on many cases;
+        what it prints is not shown. One that has not ended after ten seconds is stopped and wrong,
+        but for a call into C that never ends (time.sleep): then interrupt the kernel.
 
     Raises:
         KeyError: there is no such exercise.
@@ -122,8 +124,7 @@ def check(name: str, answer: Any) -> Outcome:
 def _checked(name: str, answer: Any) -> Outcome:
     exercise, words = _exercise(name), _texts(_session_of(name))[name]
     try:
-        verdict = NOT_ATTEMPTED if _is_open(answer) else exercise.judge(answer, _drawn(name))
-        unknown = _of_a_wrong_answer(exercise, answer, _drawn(name)) if verdict == WRONG else ""
+        verdict, unknown = _judged(exercise, answer, _drawn(name))
     except KeyboardInterrupt:
         print(_line(say("wrong"), name, say("interrupted: your answer had not ended.")))
         raise
@@ -147,6 +148,18 @@ def _checked(name: str, answer: Any) -> Outcome:
     return Outcome(False, _line(say("wrong"), name, words["mistakes"][verdict]))
 
 
+def _judged(exercise: Exercise, answer: Any, its_given: Given) -> tuple[str, str]:
+    """Return the verdict and, of a wrong answer that no known mistake explains, what to say."""
+    if _is_open(answer):
+        return NOT_ATTEMPTED, ""
+    if isinstance(exercise, Function) and callable(answer):
+        attempts = exercise.attempts(answer, its_given)
+        verdict = exercise.verdict(attempts)
+        return verdict, _of_a_function(exercise, answer, attempts) if verdict == WRONG else ""
+    verdict = exercise.judge(answer, its_given)
+    return verdict, _of_a_wrong_answer(exercise, answer, its_given) if verdict == WRONG else ""
+
+
 def _is_open(answer: Any) -> bool:
     """Say whether an answer still is ..., as a whole or in all its parts."""
     parts = answer.values() if isinstance(answer, Mapping) else answer
@@ -162,9 +175,9 @@ def _of_an_error(name: str, answer: Any, error: BaseException) -> str:
         return _of_another_form(exercise, answer, _drawn(name))
     if isinstance(error, EndlessError):
         return say(
-            "it was stopped after {n} seconds. Is there a loop without an end, such as a while "
-            "whose condition stays true?",
-            n=error.args[0],
+            "it was stopped after {n} seconds. It is too slow, or a loop in it has no end, such as "
+            "a while whose condition stays true.",
+            n=exercise.seconds,
         )
 
     # An error of the function's own: two have words of their own.
@@ -205,18 +218,21 @@ def _wrong_arguments(exercise: Exercise, answer: Any, its_given: Given) -> str:
     return ""
 
 
+def _of_a_function(exercise: Function, answer: Way, attempts: list[tuple[Given, Any]]) -> str:
+    """Say where a wrong function differs, or why it returns no value."""
+    if any(kind(answer) for kind in _WITHOUT_A_VALUE):
+        return say("it has yield or async, and so returns no value. End it with return.")
+    case, found, wanted = exercise.first_difference(attempts)
+    values = {"case": shown(case, 200), "found": shown(found), "wanted": shown(wanted)}
+    return say("with {case} it returns {found}, and {wanted} is right.", **values)
+
+
 def _of_a_wrong_answer(exercise: Exercise, answer: Any, its_given: Given) -> str:
     """Say the most helpful thing about an answer that no known mistake explains."""
     if isinstance(exercise, Function):
-        if not callable(answer):
-            return say(
-                "give the function itself, without parentheses; found {found}.", found=typed(answer)
-            )
-        if any(kind(answer) for kind in _WITHOUT_A_VALUE):
-            return say("it has yield or async, and so returns no value. End it with return.")
-        case, found, wanted = exercise.first_difference(answer, its_given)
-        values = {"case": shown(case, 200), "found": shown(found), "wanted": shown(wanted)}
-        return say("with {case} it returns {found}, and {wanted} is right.", **values)
+        return say(
+            "give the function itself, without parentheses; found {found}.", found=typed(answer)
+        )
 
     # A value: of another form, too short of decimals, or just wrong.
     right = exercise.right(*deepcopy(its_given))
@@ -338,8 +354,8 @@ def _checked_quiz(name: str, answers: Any) -> Outcome:
         letter = letters.pop(str(number), "")
         choices = dict(zip(_LETTERS, _choices(session, number), strict=True))
         if letter not in choices:
-            cure = say("choose a, b, c or d.")
-            lines.append(_line(say("not attempted"), str(number), cure))
+            verdict = say("wrong") if letter and letter != "..." else say("not attempted")
+            lines.append(_line(verdict, str(number), say("choose a, b, c or d.")))
             continue
         choice, why = choices[letter]
         is_right = choice == question["right"]
@@ -365,7 +381,7 @@ def _letters(answers: Any) -> dict[str, str]:
     if not isinstance(answers, Mapping):
         return {}
     return {
-        in_short(number).strip(): in_short(letter).strip(" .()").lower()
+        in_short(number).strip(): normalize("NFKC", in_short(letter)).strip(" .()").lower()
         for number, letter in answers.items()
     }
 

@@ -4,21 +4,17 @@ A mistake is not stored as a number. It is made of what the student was given, a
 make it: the wrong answer that comes out of it is recognised by its value.
 """
 
-import inspect
-import io
 import math
-import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+import re
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from decimal import Decimal
 from numbers import Real
 from random import Random
-from time import monotonic
-from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
+from rageval_kit.exercises.running import stopped_after, tried
 from rageval_kit.wording import say, to_say
 
 RIGHT, WRONG, NOT_ATTEMPTED = "right", "wrong", "not attempted"
@@ -37,17 +33,16 @@ _FORMS: dict[type, str] = {
 _A_LIST = to_say("a list")
 _LISTS = {"a number": to_say("a list of numbers"), "a string": to_say("a list of strings")}
 
+_PER_CENT = re.compile(
+    r"\s*([-+]?\d+(?:[.,]\d+)?)\s*(?:[%％]|per ?cent|퍼센트|프로)\s*", re.IGNORECASE
+)
+
 _CASES = 30  # that a student's function is tried on
 _DRAWS = 1_000
-SECONDS = 10  # that a student's function may take for all of them
 
 
 class FailedError(Exception):
     """A student's function ended in an error: the case, and the error."""
-
-
-class EndlessError(BaseException):
-    """A student's function did not end in time. No ``except Exception`` of theirs takes it."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,12 @@ class Function(Exercise):
 
     ``right`` and the mistakes are functions of the same arguments, in a file of their own names, so
     that their code is the solution. What the student is given is one case.
+
+    Attributes:
+        seconds: that a student's function may take for all cases.
     """
+
+    seconds: ClassVar[float] = 10
 
     def draw(self, random: Random) -> Given:
         """Draw one case. It need not tell all mistakes apart: the cases together do."""
@@ -111,106 +111,54 @@ class Function(Exercise):
     def judge(self, answer: Any, given: Given) -> str:
         """Return RIGHT, the key of the mistake that was recognised, PERCENTAGE or WRONG.
 
+        Raises: as `attempts` and `verdict`.
+        """
+        return self.verdict(self.attempts(answer, given)) if callable(answer) else WRONG
+
+    def attempts(self, answer: Way, given: Given) -> list[tuple[Given, Any]]:
+        """Return every case and what a student's function makes of it, the student's own first.
+
+        Raises:
+            EndlessError: it had not done all cases in time.
+        """
+        cases = [given, *(self.given(Random(case)) for case in range(_CASES))]
+        with stopped_after(self.seconds):
+            return [(case, tried(answer, case)) for case in cases]
+
+    def verdict(self, attempts: list[tuple[Given, Any]]) -> str:
+        """Return what `attempts` say: see `judge`.
+
         Raises:
             FailedError: the student's function ended in an error.
-            EndlessError: it had not done all cases after SECONDS.
         """
-        if not callable(answer):
-            return WRONG
-        cases, end = self._cases(given), monotonic() + SECONDS
-        answers = [_tried(answer, case, end) for case in cases]
-        if all(value is None or value is ... for value in answers):
+        if all(value is None or value is ... for _, value in attempts):
             return NOT_ATTEMPTED
 
         # A mistake may end in an error, such as log2(1) below the line; any other error is raised.
         for key, way in self.ways().items():
-            wanted = [_tried(way, case) for case in cases]
-            if all(map(self.same, answers, wanted)):
+            if all(self.same(value, tried(way, case)) for case, value in attempts):
                 return key
-        for case, value in zip(cases, answers, strict=True):
+        for case, value in attempts:
             if isinstance(value, NotImplementedError):  # what nbgrader puts in place of a solution
                 return NOT_ATTEMPTED
             if isinstance(value, BaseException):
                 raise FailedError(case, value)
 
-        rights = [self.right(*deepcopy(case)) for case in cases]
-        as_shares = list(map(with_shares, answers, rights))
+        rights = [self.right(*deepcopy(case)) for case, _ in attempts]
+        as_shares = [
+            with_shares(value, right) for (_, value), right in zip(attempts, rights, strict=True)
+        ]
         return PERCENTAGE if all(map(self.same, as_shares, rights)) else WRONG
 
-    def first_difference(self, answer: Way, given: Given) -> tuple[Given, Any, Any]:
+    def first_difference(self, attempts: list[tuple[Given, Any]]) -> tuple[Given, Any, Any]:
         """Return the first case where a wrong function differs: it, what came and what is right."""
-        end = monotonic() + SECONDS
-        for case in self._cases(given):
-            found, wanted = _tried(answer, case, end), self.right(*deepcopy(case))
-            if not self.same(found, wanted):
-                return case, rounded(found, self.decimals), rounded(wanted, self.decimals)
-        return given, ..., self.right(*deepcopy(given))  # it does not return the same twice
-
-    def _cases(self, given: Given) -> list[Given]:
-        """Return the cases that a function is tried on: the student's own first."""
-        return [given, *(self.given(Random(case)) for case in range(_CASES))]
-
-
-def _tried(way: Way, case: Given, end: float | None = None) -> Any:
-    """Return what a function makes of a case, or the error that it ends in, and print nothing.
-
-    A student's function has an end, of `monotonic`.
-    """
-    try:
-        unread = io.StringIO()
-        with (
-            redirect_stdout(unread),
-            redirect_stderr(unread),
-            warnings.catch_warnings(),
-            _kernel_that_stays(),
-        ):
-            warnings.simplefilter("ignore")
-            value = way(*deepcopy(case)) if end is None else _in_time(way, deepcopy(case), end)
-            if inspect.iscoroutine(value):  # else Python warns that nobody awaits it
-                value.close()
-            return value
-    except (KeyboardInterrupt, EndlessError):
-        raise
-    except BaseException as error:  # also SystemExit, which is no Exception
-        return error
-
-
-@contextmanager
-def _kernel_that_stays() -> Iterator[None]:
-    """Let exit() and quit() of a notebook raise SystemExit, as Python's own do: they end it."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython and ipython.get_ipython()
-    if not shell:
-        yield
-        return
-    shell.ask_exit = sys.exit  # which hides the shell's own
-    try:
-        yield
-    finally:
-        vars(shell).pop("ask_exit", None)
-
-
-def _in_time(way: Way, case: Given, end: float) -> Any:
-    """Return what a function makes of a case, unless the end comes before.
-
-    The clock is looked at before each instruction of Python: that can be done on every system and
-    in every thread, and nothing is left running. A single call into C that never ends is not
-    stopped, nor is anything while a debugger watches the lines itself.
-    """
-    if sys.gettrace() is not None:
-        return way(*case)
-
-    def look(frame: FrameType, *_: Any) -> Any:
-        frame.f_trace_opcodes = True  # the lines alone leave out that of "while True: pass"
-        if monotonic() > end:
-            raise EndlessError(SECONDS)
-        return look
-
-    sys.settrace(look)
-    try:
-        return way(*case)
-    finally:
-        sys.settrace(None)
+        rights = (self.right(*deepcopy(case)) for case, _ in attempts)
+        case, found, wanted = next(
+            (case, value, right)
+            for (case, value), right in zip(attempts, rights, strict=True)
+            if not self.same(value, right)
+        )
+        return case, rounded(found, self.decimals), rounded(wanted, self.decimals)
 
 
 @dataclass(frozen=True)
@@ -297,20 +245,22 @@ def _is_percentage(answer: Any, right: Any) -> bool:
     """Say whether an answer is a share times 100, to a decimal or none, or says so by its sign."""
     if not (isinstance(right, float) and abs(right) <= 1):
         return False
-    if isinstance(answer, str) and answer.strip().endswith("%"):
-        number = _number(answer.strip().removesuffix("%"))
+    if isinstance(answer, str):
+        said = _PER_CENT.fullmatch(answer)
+        number = float(said[1].replace(",", ".")) if said else math.nan
     else:
         number = _number(answer) if isinstance(answer, Real) else math.nan
         if not abs(number) > 1:  # 0.4 is no 0.004
             return False
-    return _close(number, 100 * right, 1) or number == round(100 * right)
+    off = abs(number - 100 * right)
+    return off <= 0.0501 or (abs(number) >= 10 and number == int(number) and off <= 0.5001)
 
 
-def _number(written: Any) -> float:
-    """Return a number, NaN where it is none, or larger than any float."""
+def _number(written: Real) -> float:
+    """Return a number, NaN where it is larger than any float."""
     try:
         return float(written)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return math.nan
 
 
@@ -367,6 +317,8 @@ def _plain(value: Any) -> Any:
     """Return Python's own value for one of numpy or pandas, and a list for a tuple."""
     if isinstance(value, type):
         return value
+    if isinstance(value, Decimal):
+        return float(value)
     if hasattr(value, "to_dict") and not isinstance(value, Mapping):
         return _plain(value.to_dict() if value.ndim == 2 else value.tolist())
     if hasattr(value, "tolist"):
