@@ -395,13 +395,10 @@ def _strange(folder: Path, listed: dict[str, str]) -> Iterator[str]:
     ours = {_LIST, *listed}
     ours |= {str(above) for name in listed for above in PurePosixPath(name).parents}
     for here, folders, files in os.walk(folder):
-        strange = [
-            name for name in (*folders, *files) if _name(Path(here, name), folder) not in ours
-        ]
-        folders[:] = [name for name in folders if name not in strange]
-        for name in strange:
-            if not _is_of_a_machine(Path(here, name)):
-                yield _name(Path(here, name), folder)
+        for path in (Path(here, name) for name in (*folders, *files)):
+            if _name(path, folder) not in ours and not _is_of_a_machine(path):
+                yield _name(path, folder)
+        folders[:] = [name for name in folders if _name(Path(here, name), folder) in ours]
 
 
 def _is_of_a_machine(path: Path) -> bool:
