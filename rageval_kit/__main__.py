@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CLONE = Path(__file__).parent.parent
 _COLUMNS = 80  # of a terminal
 _BIN = ".venv\\Scripts\\" if os.name == "nt" else ".venv/bin/"
-_INSTALL = f"{_BIN}pip install -r requirements.txt, and run {_BIN}python"
+_VENV = f"{'py' if os.name == 'nt' else 'python3'} -m venv .venv"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,6 +59,12 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}."
     return str(error.args[0]) if isinstance(error, KeyError) else str(error)
+
+
+def _install() -> str:
+    """Return the cure of a missing package; where there is no virtual environment, make one."""
+    first = "" if Path(_BIN).is_dir() else f"{_VENV}, then "
+    return f"{first}{_BIN}pip install -r requirements.txt, and run {_BIN}python"
 
 
 def _print(text: str, file: TextIO | None = None) -> None:
@@ -232,7 +238,7 @@ def _course(options: argparse.Namespace) -> int:
     """Write the class folder and say what is in it, in its language."""
     from rageval_kit.wording import TABLES, in_language
 
-    if not (options.language and options.out):
+    if None in (options.language, options.out):
         raise ValueError("course wants both, such as: course --language ko --out class")
     with in_language(options.language if options.language in TABLES else "en"):
         return _write_course(options.language, options.out)
@@ -255,19 +261,18 @@ def _write_course(language: str, out: str) -> int:
             signal.signal(stop, handler)
 
     # What it holds, and what comes next.
-    none = say("none, since nbconvert is missing: {cure}", cure=_INSTALL)
-    counts = {**made, "slides": made["slides"] or none}
+    slides = say("slides {n}", n=made["slides"])
+    if not made["slides"]:
+        slides = say("no slides, since nbconvert is missing ({cure})", cure=_install())
     written = say(
-        "Written to {out}: notebooks {notebooks}, exercises {exercises}, slides {slides}; all of "
-        "it also in rageval_course.zip beside it.",
+        "Written to {out}: notebooks {notebooks}, exercises {exercises}, {slides}; all of it also "
+        "in rageval_course.zip beside it.",
         out=out,
-        **counts,
+        **{**made, "slides": slides},
     )
-    following = say(
-        "Next: in that folder, pip install -r requirements.txt in a virtual environment, "
-        "python -m rageval_kit check, and README.md."
-    )
-    _print(f"{written}\n{following}")
+    steps = f"{_VENV}\n  {_BIN}pip install -r requirements.txt\n  {_BIN}python -m rageval_kit check"
+    following = say("Next: read README.md in that folder, and on every machine run there:")
+    _print(f"{written}\n{following}\n  {steps}")
     return 0
 
 
@@ -276,12 +281,13 @@ def _write_course(language: str, out: str) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     """Print a line a thing, [OK] or [FAIL] with the cure, and return 1 if anything failed."""
+    install = _install()
     needed: list[tuple[str, Callable[[], str], str]] = [
         ("Python", _python, "install Python 3.11, 3.12 or 3.13"),
-        *((_parts(wanted)[0], partial(_package, wanted), _INSTALL) for wanted in _requirements()),
+        *((_parts(wanted)[0], partial(_package, wanted), install) for wanted in _requirements()),
         ("bundled data", _bundled_data, "run from a clone of the project, with its folder data"),
         ("course", _course_here, "unzip rageval_course.zip again, and run in its folder"),
-        ("default embeddings", _default_embeddings, _INSTALL),
+        ("default embeddings", _default_embeddings, install),
         ("Jupyter kernel", _kernel, f"{_BIN}python -m ipykernel install --sys-prefix"),
         ("writable folder", _writable_folder, "go to a folder that you may write to"),
     ]
@@ -304,7 +310,7 @@ def _passes(name: str, look: Callable[[], str], cure: str, mark: str) -> bool:
         line, passed = f"[OK] {name}: {look()}", True
     except Exception as error:
         reason = _words(error).rstrip(".") or repr(error)
-        cure = _INSTALL if isinstance(error, ImportError) else cure
+        cure = _install() if isinstance(error, ImportError) else cure
         line, passed = f"[{mark}] {name}: {reason}.\n  Cure: {cure}.", False
     _print(line)
     return passed

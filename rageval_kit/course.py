@@ -10,9 +10,10 @@ import os
 import re
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from copy import deepcopy
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from posixpath import dirname, normpath, relpath
 from typing import Any
 
@@ -22,8 +23,9 @@ from rageval_kit.wording import say
 
 CLONE = Path(__file__).parent.parent
 _COPIED = ("data", "notebooks", "rageval_kit")  # folders of the clone
-_LIST = ".course.json"  # in a class folder: its language, and each file with its fingerprint
-_OF_A_MACHINE = re.compile(r"__pycache__|\.ipynb_checkpoints|\.sqlite|\.DS_Store|\.egg-info|~$")
+_LIST = ".course.json"  # in a class folder: its language, and the fingerprints of files and zip
+_ZIP = f"{COURSE}.zip"
+_LEFT_OUT = re.compile(r"(^|/)(__pycache__|\.ipynb_checkpoints)/|(\.sqlite|(^|/)\.DS_Store|~)$")
 _DATA = re.compile(r'data_folder\(\s*"(\w+)"')
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -35,8 +37,8 @@ def make_course(language: str, out: str | Path) -> dict[str, int]:
 
     Args:
         language: ``"ko"`` or ``"en"``: a folder of ``notebooks`` in the clone.
-        out: the folder to make. One that was made so before, and in which nothing has changed
-            since, is replaced.
+        out: the folder to make. One that was made so before, in the same language, is replaced if
+            nothing has changed in it, nor in its zip.
 
     Returns:
         How many ``notebooks``, ``exercises`` and ``slides`` it holds. There are no slides where
@@ -45,22 +47,22 @@ def make_course(language: str, out: str | Path) -> dict[str, int]:
     Raises:
         TypeError: out is no path.
         ValueError: there is no such language, the kit stands in no clone, or no folder can be made
-            there, or it holds something else, or what somebody changed.
+            there, or it holds something else, or what somebody changed, or the zip is another's.
         OSError: it cannot be written.
     """
     places = _places(language)
     target = _target(out)
-    _refuse_what_is_not_ours(target)
+    _refuse_what_is_not_ours(target, language)
 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as beside:
         folder = Path(beside, "new")
         _copy(places, folder)
         slides = _make_slides(places, language, folder / "slides")
-        _write_list(folder, language)
-        packed = _zip(folder, Path(beside, "zip"))
+        packed = _write_list_and_zip(folder, language, Path(beside, "zip"))
 
+        _refuse_what_is_not_ours(target, language)  # the slides took minutes
         _take_place(folder, Path(beside, "old"), target)
-        packed.replace(target.with_name(f"{COURSE}.zip"))
+        packed.replace(target.with_name(_ZIP))
 
     # What was written.
     exercises = sum(place.startswith("notebooks/exercises/") for place in places.values())
@@ -191,9 +193,9 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the files in a folder and below, without what a machine leaves there."""
+    """Return the files in a folder and below that belong to the course: no caches, no backups."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [path for path in found if not _OF_A_MACHINE.search(_name(path, folder))]
+    return [path for path in found if not _LEFT_OUT.search(_name(path, folder))]
 
 
 def data_names(notebooks: list[Path]) -> list[str]:
@@ -281,21 +283,27 @@ def _make_slides(places: dict[str, str], language: str, folder: Path) -> int:
     return len(pages)
 
 
-def _write_list(folder: Path, language: str) -> None:
-    files = {_name(path, folder): _fingerprint(path) for path in _files(folder)}
-    text = json.dumps({"language": language, "files": files}, ensure_ascii=False, indent=1)
+def _write_list_and_zip(folder: Path, language: str, path: Path) -> Path:
+    """Write the list into the folder, then the zip, whose own fingerprint it cannot hold."""
+    files = {_name(file, folder): _fingerprint(file) for file in _files(folder)}
+    record = {"language": language, "files": files}
+    _write_record(folder, record)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in (*files, _LIST):
+            packed.write(folder / name, name)
+
+    _write_record(folder, {**record, "zip": _fingerprint(path)})
+    return path
+
+
+def _write_record(folder: Path, record: dict[str, Any]) -> None:
+    text = json.dumps(record, ensure_ascii=False, indent=1)
     (folder / _LIST).write_text(text, encoding="utf-8")
 
 
 def _fingerprint(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _zip(folder: Path, path: Path) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in _files(folder):
-            packed.write(file, _name(file, folder))
-    return path
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _take_place(new: Path, old: Path, target: Path) -> None:
@@ -319,7 +327,7 @@ def _target(out: str | Path) -> Path:
         raise TypeError(f"out is a path, such as 'class'; found {typed(out)}.")
     try:
         target = Path(os.path.realpath(os.path.expanduser(out)))
-        reason = _why_not_at(target) if str(out).strip() else "it has no name"
+        reason = _why_not_at(target) if str(out).strip() else "the name is empty"
         if not reason:
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=target.parent):
@@ -336,9 +344,13 @@ def _why_not_at(target: Path) -> str:
     """Say why a path cannot be that of a class folder; "" where it can."""
     if any(path.is_symlink() for path in (target, *target.parents)):  # though they were followed
         return "its links lead in a circle"
-    zip_beside = target.with_name(f"{COURSE}.zip")
-    if target == zip_beside or zip_beside.is_dir():
-        return f"the zip beside it is called {zip_beside.name}"
+    if not target.name:
+        return "it is the whole disk"
+    if re.search(r"[\x00-\x1f\x7f]", str(target)):
+        return "its name has a line break, or another letter that cannot be seen"
+    zip_beside = target.with_name(_ZIP)
+    if target == zip_beside or (os.path.lexists(zip_beside) and not zip_beside.is_file()):
+        return f"the zip beside it is called {_ZIP}"
 
     clone = Path(os.path.realpath(CLONE))
     its_own = [name for name in _COPIED if target.is_relative_to(clone / name)]
@@ -348,32 +360,82 @@ def _why_not_at(target: Path) -> str:
 # ---------------------------------------------------------------- a class folder that is there
 
 
-def _refuse_what_is_not_ours(folder: Path) -> None:
-    """Refuse a folder that holds anything but what was written into it by `make_course`."""
+def _refuse_what_is_not_ours(folder: Path, language: str) -> None:
+    """Refuse what holds anything but that which `make_course` wrote: the folder, or its zip."""
     if folder.is_file():
         raise ValueError(f"--out {folder} is a file. Name a folder that is new or empty.")
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    listed = _listed(folder)
+    if folder.exists() and any(folder.iterdir()):
+        _refuse_what_changed(folder)
+        there = _record(folder).get("language")
+        if there != language:
+            found = f"--out {folder} holds the course in another language, {shown(there)}"
+            raise ValueError(f"{found}. {_elsewhere(language)}, or move this one away.")
+    _refuse_another_zip(folder, language)
+
+
+def _refuse_what_changed(folder: Path) -> None:
+    """Refuse a folder that is no class folder, or is not as it was written."""
+    listed = _record(folder).get("files")
     if not listed:
         found = f"--out {folder} holds something else than a course"
         raise ValueError(f"{found}. Name a folder that is new or empty.")
 
-    here = {_name(path, folder): _fingerprint(path) for path in _files(folder)}
-    here.pop(_LIST)
-    names = sorted(listed.keys() | here.keys())
-    changed = [name for name in names if listed.get(name) != here.get(name)]
+    changed = set(_strange(folder, listed))
+    for name, fingerprint in listed.items():
+        path = folder / name
+        if not path.is_file() or _fingerprint(path) != fingerprint:
+            changed.add(name)
     if changed:
-        found = f"--out {folder} has changed since it was written: {name_some(changed)}"
+        found = f"--out {folder} has changed since it was written: {name_some(sorted(changed))}"
         raise ValueError(f"{found}. Name another folder, or move this one away.")
 
 
-def _listed(folder: Path) -> dict[str, str]:
-    """Return {file: fingerprint} as they were written; empty where this is no class folder."""
-    path = folder / _LIST
+def _strange(folder: Path, listed: dict[str, str]) -> Iterator[str]:
+    """Yield what was not written into a class folder: files, and folders as a whole."""
+    ours = {_LIST, *listed}
+    ours |= {str(above) for name in listed for above in PurePosixPath(name).parents}
+    for here, folders, files in os.walk(folder):
+        for path in (Path(here, name) for name in (*folders, *files)):
+            if _name(path, folder) not in ours and not _is_of_a_machine(path):
+                yield _name(path, folder)
+        folders[:] = [name for name in folders if _name(Path(here, name), folder) in ours]
+
+
+def _is_of_a_machine(path: Path) -> bool:
+    """Say whether Python, or the Finder of a Mac, made it by itself; a checkpoint holds work."""
+    if path.name == "__pycache__" and path.is_dir():
+        return all(file.is_file() and file.suffix == ".pyc" for file in path.iterdir())
+    return path.name == ".DS_Store" and path.is_file()
+
+
+def _refuse_another_zip(folder: Path, language: str) -> None:
+    """Refuse where the zip beside a folder is not the one that was written with it."""
+    packed = folder.with_name(_ZIP)
+    if not packed.exists():
+        return
+    made = _fingerprint(packed)
+    owners = [path for path in sorted(folder.parent.iterdir()) if _record(path).get("zip") == made]
+    if folder in owners:
+        return
+
+    # Whose it is, or that nobody knows.
+    whose = f"is that of {owners[0]}" if owners else "was not written with it, or has changed since"
+    raise ValueError(
+        f"--out {folder}: the {_ZIP} beside it {whose}. {_elsewhere(language)}, or move the zip "
+        "away."
+    )
+
+
+def _elsewhere(language: str) -> str:
+    return f"Name a folder elsewhere, such as --out course/{language}/class"
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Return what was listed: language, files, zip; empty where this is no class folder."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))["files"])
-    except (FileNotFoundError, ValueError, TypeError, KeyError):  # none, or not as it was written
+        record = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+        return {**record, "files": dict(record["files"])}
+    except (OSError, ValueError, TypeError, KeyError):  # none, or not as it was written
         return {}
 
 
@@ -385,7 +447,7 @@ def look_at_course() -> str:
         ValueError: a data set is missing.
     """
     root = data_folder("lecture").parents[1]
-    missing = [name for name in _listed(root) if not (root / name).exists()]
+    missing = [name for name in _record(root).get("files", {}) if not (root / name).exists()]
     if missing:
         raise FileNotFoundError(f"{root} has not got {name_some(missing)}")
 

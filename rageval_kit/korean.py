@@ -677,16 +677,15 @@ KOREAN = {
     "slides": "슬라이드",
     "notebook": "노트북",
     "stopped; nothing was written.": "중단했습니다. 아무것도 쓰지 않았습니다.",
-    "none, since nbconvert is missing: {cure}": "없음(nbconvert가 없습니다: {cure})",
-    "Written to {out}: notebooks {notebooks}, exercises {exercises}, slides {slides}; all of it "
-    "also in rageval_course.zip beside it.": (
-        "{out}에 만들었습니다. 노트북 {notebooks}개, 연습 문제 {exercises}개, 슬라이드: {slides}. "
+    "slides {n}": "슬라이드 {n}개",
+    "no slides, since nbconvert is missing ({cure})": "슬라이드 없음(nbconvert 없음: {cure})",
+    "Written to {out}: notebooks {notebooks}, exercises {exercises}, {slides}; all of it also "
+    "in rageval_course.zip beside it.": (
+        "{out}에 만들었습니다. 노트북 {notebooks}개, 연습 문제 {exercises}개, {slides}. "
         "옆에 있는 rageval_course.zip에도 모두 들어 있습니다."
     ),
-    "Next: in that folder, pip install -r requirements.txt in a virtual environment, "
-    "python -m rageval_kit check, and README.md.": (
-        "다음: 그 폴더의 가상 환경에서 pip install -r requirements.txt, "
-        "python -m rageval_kit check를 차례로 실행하고 README.md를 보십시오."
+    "Next: read README.md in that folder, and on every machine run there:": (
+        "다음: 그 폴더의 README.md를 읽고, 컴퓨터마다 그 폴더에서 다음을 실행하십시오."
     ),
     # ------------------------ labels of plots
     "mean over queries": "질의 평균",

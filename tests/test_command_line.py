@@ -336,6 +336,21 @@ def test_check_names_a_package_that_is_too_old(capsys, monkeypatch, no_model):
     assert "pip install -r requirements.txt" in printed
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
+def test_the_cure_makes_a_virtual_environment_where_there_is_none(
+    tmp_path, capsys, monkeypatch, no_model
+):
+    monkeypatch.setattr(command_line, "_requirements", lambda: ["numpy>=99.1"])
+    monkeypatch.chdir(tmp_path)
+    main(["check"])
+    install = ".venv/bin/pip install -r requirements.txt, and run .venv/bin/python"
+    making = f"Cure: python3 -m venv .venv, then {install}."
+    assert making in unwrapped(capsys.readouterr().out)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    main(["check"])
+    assert f"Cure: {install}." in unwrapped(capsys.readouterr().out)
+
+
 def test_check_names_a_folder_that_cannot_be_written_to(capsys, monkeypatch, no_model):
     def fails(dir):
         raise PermissionError(13, "Permission denied", str(dir))

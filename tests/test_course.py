@@ -269,20 +269,98 @@ def test_a_folder_that_it_made_is_written_anew(clone, tmp_path):
     assert not (tmp_path / "class/notebooks/01_a.ipynb").exists()
 
 
-@pytest.mark.parametrize("name", ["notebooks/01_a.ipynb", "notes.txt"])
-def test_what_somebody_changed_is_never_written_over(clone, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("notebooks/01_a.ipynb", "notebooks/01_a.ipynb"),
+        ("notes.txt", "notes.txt"),
+        ("notes.md~", "notes.md~"),
+        ("notebooks/results.sqlite", "notebooks/results.sqlite"),
+        ("notebooks/.ipynb_checkpoints/01_a-checkpoint.ipynb", "notebooks/.ipynb_checkpoints"),
+        ("__pycache__.d/thesis.txt", "__pycache__.d"),
+        ("rageval_kit/__pycache__/thesis.txt", "rageval_kit/__pycache__"),
+        (".venv/bin/python", ".venv"),
+        ("data/small/my.egg-info", "data/small/my.egg-info"),
+    ],
+)
+def test_what_somebody_made_or_changed_is_never_written_over(clone, tmp_path, name, said):
     make_course("ko", tmp_path / "class")
+    (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "class" / name).write_text("mine")
-    with pytest.raises(ValueError, match=f"has changed since it was written: {name}. Name another"):
+    with pytest.raises(ValueError, match=f"has changed since it was written: {said}. Name another"):
         make_course("ko", tmp_path / "class")
     assert (tmp_path / "class" / name).read_text() == "mine"
+
+
+def test_an_empty_folder_of_somebody_is_kept(clone, tmp_path):
+    make_course("ko", tmp_path / "class")
+    (tmp_path / "class/notebooks/results").mkdir()
+    with pytest.raises(ValueError, match="has changed since it was written: notebooks/results. "):
+        make_course("ko", tmp_path / "class")
+    assert (tmp_path / "class/notebooks/results").is_dir()
+
+
+def test_what_is_changed_while_it_is_written_anew_is_kept(clone, tmp_path, monkeypatch):
+    make_course("ko", tmp_path / "class")
+    mine = tmp_path / "class/mine.txt"
+
+    def slowly(*_):
+        mine.write_text("mine")
+        return "slides"
+
+    monkeypatch.setattr("rageval_kit.slides.to_slides", slowly)
+    with pytest.raises(ValueError, match="has changed since it was written: mine.txt"):
+        make_course("ko", tmp_path / "class")
+    assert mine.read_text() == "mine"
+
+
+def test_another_edition_is_not_written_over(clone, tmp_path):
+    make_course("en", tmp_path / "class")
+    with pytest.raises(ValueError, match="holds the course in another language, 'en'. Name a fold"):
+        make_course("ko", tmp_path / "class")
+
+
+# ---------------------------------------------------------------- the zip beside it
+
+
+def test_a_zip_that_it_wrote_is_written_anew_or_again(clone, tmp_path):
+    packed = tmp_path / "rageval_course.zip"
+    make_course("ko", tmp_path / "class")
+    (clone / "notebooks/ko/01_a.ipynb").rename(clone / "notebooks/ko/02_b.ipynb")
+    make_course("ko", tmp_path / "class")
+    assert "notebooks/02_b.ipynb" in zipfile.ZipFile(packed).namelist()
+    packed.unlink()
+    make_course("ko", tmp_path / "class")
+    assert packed.exists()
+
+
+@pytest.mark.parametrize("is_made_before", [False, True])
+def test_a_zip_of_somebody_is_never_written_over(is_made_before, clone, tmp_path):
+    if is_made_before:
+        make_course("ko", tmp_path / "class")
+    packed = tmp_path / "rageval_course.zip"
+    packed.write_text("mine")
+    with pytest.raises(ValueError, match="rageval_course.zip beside it was not written with it"):
+        make_course("ko", tmp_path / "class")
+    assert packed.read_text() == "mine"
+    assert (tmp_path / "class").exists() == is_made_before
+
+
+def test_the_zip_of_the_other_edition_is_never_written_over(clone, tmp_path):
+    make_course("ko", tmp_path / "both/ko")
+    packed = (tmp_path / "both/rageval_course.zip").read_bytes()
+    owner = re.escape(str(tmp_path / "both/ko"))
+    with pytest.raises(ValueError, match=f"zip beside it is that of {owner}. Name a folder else"):
+        make_course("en", tmp_path / "both/en")
+    assert (tmp_path / "both/rageval_course.zip").read_bytes() == packed
+    assert not (tmp_path / "both/en").exists()
 
 
 @pytest.mark.parametrize("listed", [b"{", b"[]", b'{"files": 3}', b"\xff\xfe"])
 def test_a_folder_with_a_list_that_cannot_be_read_is_somebody_elses(listed, tmp_path):
     (tmp_path / ".course.json").write_bytes(listed)
     with pytest.raises(ValueError, match="holds something else than a course"):
-        course._refuse_what_is_not_ours(tmp_path)
+        course._refuse_what_is_not_ours(tmp_path, "ko")
 
 
 @pytest.mark.parametrize("master", [None, [], {}, {"cells": None}, {"cells": [], "metadata": 1}])
@@ -373,15 +451,24 @@ def test_the_command_says_what_it_wrote_and_what_to_do_next(clone, tmp_path, cap
     out = str(tmp_path / "class")
     assert main(["course", "--language", "ko", "--out", out]) == 0
     said = unwrapped(capsys.readouterr().out)
-    assert f"{out}에 만들었습니다. 노트북 1개, 연습 문제 1개, 슬라이드: 1." in said
-    assert "pip install -r requirements.txt" in said
+    assert f"{out}에 만들었습니다. 노트북 1개, 연습 문제 1개, 슬라이드 1개." in said
+    for step in ("-m venv .venv", "pip install -r requirements.txt", "python -m rageval_kit check"):
+        assert step in said
     assert current_language() == "en"
 
     # In its language.
-    assert main(["course", "--language", "en", "--out", str(tmp_path / "other")]) == 0
+    assert main(["course", "--language", "en", "--out", str(tmp_path / "other/class")]) == 0
     said = unwrapped(capsys.readouterr().out)
-    assert "other: notebooks 1, exercises 0, slides 1; all of it also in rageval_course.zip" in said
-    assert "pip install -r requirements.txt" in said
+    assert "class: notebooks 1, exercises 0, slides 1; all of it also in rageval_course.zip" in said
+    assert "Next: read README.md in that folder, and on every machine run there:" in said
+
+
+def test_without_nbconvert_the_command_says_how_to_get_slides(clone, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(course, "find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)  # where there is no virtual environment
+    assert main(["course", "--language", "en", "--out", "class"]) == 0
+    said = unwrapped(capsys.readouterr().out)
+    assert re.search(r"no slides, since nbconvert is missing \(\w+ -m venv .venv, then .venv", said)
 
 
 @pytest.mark.parametrize(
@@ -404,8 +491,9 @@ def test_a_mistake_is_a_sentence(arguments, said, tmp_path, capsys, monkeypatch)
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("", "course wants both"),
-        (" ", "it has no name"),
+        ("", "--out '': no class folder can be made there (the name is empty)"),
+        (" ", "the name is empty"),
+        ("a\nb", "its name has a line break"),
         ("file", "file is a file. Name a folder that is new or empty"),
         ("file/class", "no class folder can be made there"),
         ("loop", "its links lead in a circle"),
@@ -429,6 +517,11 @@ def test_where_no_class_folder_can_be_made_is_refused(out, said, clone, tmp_path
     assert main(["course", "--language", "ko", "--out", out]) == 1
     assert said in unwrapped(capsys.readouterr().err)
     assert files(tmp_path) == before
+
+
+def test_the_whole_disk_is_refused(clone):
+    with pytest.raises(ValueError, match=r"--out '/': .* \(it is the whole disk\). Name another"):
+        make_course("ko", "/")
 
 
 def test_where_nothing_may_be_written_is_refused(clone, tmp_path, monkeypatch):
@@ -668,3 +761,12 @@ def test_both_guides_have_the_same_sessions_minutes_questions_and_terms():
     assert len(sessions[0]) == 22
     terms = [{frozenset(row[:2]) for row in guide_rows(x, 3)[1:]} for x in LANGUAGES]
     assert terms[0] == terms[1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_guide_builds_a_session_on_those_that_its_notebook_names(language):
+    before = {row[0][1:3]: row[3] for row in guide_rows(language, 4)[1:23]}
+    for path in (ROOT / "notebooks" / language).glob("*.ipynb"):
+        first = nbformat.read(path, as_version=4).cells[0].source
+        named = re.findall(r"\]\((\d\d)_\w+\.ipynb\)", re.split("Builds on|먼저 볼 것", first)[1])
+        assert before[path.name[:2]] == ", ".join(named), path.stem

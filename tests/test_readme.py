@@ -57,7 +57,7 @@ def start_section():
 
 
 def test_the_install_is_announced_as_long_and_silent():
-    assert "The install takes about two minutes and 1 GB" in start_section()
+    assert "The install takes two to six minutes and 1 GB" in start_section()
     assert "prints nothing meanwhile" in start_section()
 
 
