@@ -365,17 +365,17 @@ def _refuse_what_is_not_ours(folder: Path, language: str) -> None:
     if folder.is_file():
         raise ValueError(f"--out {folder} is a file. Name a folder that is new or empty.")
     if folder.exists() and any(folder.iterdir()):
-        _refuse_what_changed(folder)
-        there = _record(folder).get("language")
-        if there != language:
-            found = f"--out {folder} holds the course in another language, {shown(there)}"
+        record = _record(folder)
+        _refuse_what_changed(folder, record.get("files", {}))
+        if record.get("language") != language:
+            there = shown(record.get("language"))
+            found = f"--out {folder} holds the course in another language, {there}"
             raise ValueError(f"{found}. {_elsewhere(language)}, or move this one away.")
     _refuse_another_zip(folder, language)
 
 
-def _refuse_what_changed(folder: Path) -> None:
+def _refuse_what_changed(folder: Path, listed: dict[str, str]) -> None:
     """Refuse a folder that is no class folder, or is not as it was written."""
-    listed = _record(folder).get("files")
     if not listed:
         found = f"--out {folder} holds something else than a course"
         raise ValueError(f"{found}. Name a folder that is new or empty.")

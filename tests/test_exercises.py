@@ -371,6 +371,7 @@ def test_shares_are_recognised_however_the_per_cent_are_written(said):
 def test_a_half_per_cent_may_be_rounded_either_way_and_a_small_number_is_no_share():
     assert [kinds.with_shares(n, 0.125) for n in (12, 13, 14)] == [0.125, 0.125, 14]
     assert kinds.with_shares(2, 0.016) == 2
+    assert kinds.with_shares(float("inf"), 0.125) == float("inf")
     assert kinds.with_shares(Decimal("12.5"), 0.125) == 0.125
 
 

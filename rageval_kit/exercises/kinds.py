@@ -252,8 +252,8 @@ def _is_percentage(answer: Any, right: Any) -> bool:
         number = _number(answer) if isinstance(answer, Real) else math.nan
         if not abs(number) > 1:  # 0.4 is no 0.004
             return False
-    off = abs(number - 100 * right)
-    return off <= 0.0501 or (abs(number) >= 10 and number == int(number) and off <= 0.5001)
+    is_whole = abs(number) >= 10 and number.is_integer()
+    return _close(number, 100 * right, 0 if is_whole else 1)
 
 
 def _number(written: Real) -> float:

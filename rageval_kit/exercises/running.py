@@ -32,7 +32,7 @@ def tried(way: Callable[..., Any], case: tuple[Any, ...]) -> Any:
             redirect_stdout(unread),
             redirect_stderr(unread),
             warnings.catch_warnings(),
-            in_language(current_language()),
+            in_language(current_language()),  # the function may choose another
             _kernel_that_stays(),
         ):
             warnings.simplefilter("ignore")

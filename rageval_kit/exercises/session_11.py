@@ -145,10 +145,11 @@ def rule_of_the_report(text: str, facts: Facts) -> str:
     """Judge a report by its sentences, its figures and whether its verdict is that of p_holm."""
     if len(split_sentences(text)) != 5:
         return "not_five_sentences"
-    if facts["tried"] not in figures(text):
+    told = figures(text)
+    if facts["tried"] not in told:
         return "comparisons_not_counted"
     wanted = {abs(facts[key]) for key in ("n", "difference", "low", "high", "p_holm")}
-    if not figures(text) >= wanted:
+    if not told >= wanted:
         return "figure_missing"
 
     # "Better, or not, we cannot tell" says that we cannot.

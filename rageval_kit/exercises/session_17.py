@@ -114,9 +114,10 @@ def rule_of_the_report(text: str, facts: dict[str, float]) -> str:
     """Judge a report: five sentences, the figures that it needs, and a careful verdict."""
     if len(split_sentences(text)) != 5:
         return "not_five"
-    if facts["always_0"] not in figures(text):
+    told = figures(text)
+    if facts["always_0"] not in told:
         return "no_baseline"
-    if not figures(text) >= {facts[name] for name in ("kappa", "low", "high", "questions")}:
+    if not told >= {facts[name] for name in ("kappa", "low", "high", "questions")}:
         return "figures_missing"
     return RIGHT if CANNOT_TELL in verdicts(text) else "too_sure"
 
